@@ -1,0 +1,206 @@
+"""The words everybody here speaks: draws, problems, policies, claims.
+
+One round of a simulated bandit has four beats. Each is a pure function written for one lane, that is one seed at one grid
+point; the engine makes thousands of lanes of it.
+
+    act      server   the state of the policy -> the action
+    respond  user     the action -> the user's raw feedback
+    report   user     the raw feedback -> the message, the only thing that leaves the user's device
+    update   server   the message -> the next state
+
+The trust boundary is a function boundary: local privacy lives in ``report``, central privacy in ``update``.
+"""
+
+import dataclasses
+import hashlib
+import inspect
+import json
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from jax import Array
+
+PyTree = Any
+
+
+class Draw(NamedTuple):
+    """One declared random quantity of a round.
+
+    ``law`` turns ``words`` uniform 32-bit words into the values, on axis 0: uint32[words, ...] -> [size, ...] with size the
+    product of ``shape``. Trailing axes are carried along. A law is a pure function, so a reference implementation can be fed
+    the same values.
+    """
+
+    law: Callable[[Array], Array]
+    shape: tuple[int, ...]
+    words: int
+
+
+Draws = Mapping[str, Draw]
+"""The draws one round needs, by name."""
+
+
+class Round(NamedTuple):
+    """What is public before the action of a round."""
+
+    t: Array  # (), int32; rounds count from 1
+    context: PyTree  # what the decision may look at; () if the problem has none
+
+
+class Problem(NamedTuple):
+    """Where users come from. Nothing of its randomness depends on what the policy does.
+
+    ``sizes`` names the static sizes (``num_items``, ``list_len``, ...) that policy factories of the same family take as
+    arguments; a study fills them in.
+    """
+
+    sizes: Mapping[str, int]
+    setup_draws: Draws  # for setup and preview, drawn once for each seed
+    draws: Draws  # for respond, drawn once for each round
+    setup: Callable[[Mapping[str, Array]], PyTree]  # (setup draws) -> instance
+    preview: Callable[[PyTree, Mapping[str, Array]], PyTree]  # (instance, setup draws) -> one raw reply about everything
+    context: Callable[[PyTree, Mapping[str, Array]], PyTree]  # (instance, draws) -> context
+    respond: Callable[[PyTree, Array, Mapping[str, Array]], PyTree]  # (instance, action, draws) -> feedback
+    regret: Callable[[PyTree, Array], Array]  # (instance, action) -> expected regret of the round, float32 ()
+
+
+Status = Literal["sound", "calibrated", "paper", "non-private"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What a policy says about privacy, and whether it may say so.
+
+    Only a ``sound`` claim with ``noise_scale`` 1 is a guarantee; every other claim carries its parameters as nominal ones
+    and names the flaw. Values may be traced; then only the static fields may be read.
+
+    Attributes:
+      status: ``sound`` has a proof; ``calibrated`` has its confidence radius repaired and its privacy not; ``paper`` is the
+        algorithm as printed; ``non-private`` claims nothing.
+      trust: who must be trusted: nobody but the user's own device (``local``), the server (``central``), or ``none`` when
+        nothing is claimed.
+      relation: the neighbouring relation, in words.
+      sensitivity: norm and value of the sensitivity that the noise is scaled to, such as ``"L1 4"``.
+      epsilon, delta: the privacy parameters, for one round of one user.
+      noise_scale: the factor on the noise; a guarantee needs 1.
+      flaw: why there is no guarantee; empty for a sound claim.
+    """
+
+    status: Status
+    trust: Literal["local", "central", "none"] = "none"
+    relation: str = ""
+    sensitivity: str = ""
+    epsilon: Any = math.inf
+    delta: Any = 0.0
+    noise_scale: Any = 1.0
+    flaw: str = ""
+
+    def __post_init__(self):
+        if (self.status == "sound") == bool(self.flaw):
+            raise ValueError(f"flaw must be empty for a sound claim and named otherwise; got status={self.status!r}, flaw={self.flaw!r}")
+
+    @property
+    def guaranteed(self) -> bool:
+        """True if the epsilon may be shown as a guarantee."""
+        return self.status == "sound" and float(self.noise_scale) == 1.0
+
+    def guarantee(self) -> tuple[float, float]:
+        """(epsilon, delta) if they are a guarantee.
+
+        Raises:
+          ValueError: if they are not; the message says why.
+        """
+        if not self.guaranteed:
+            why = self.flaw or f"noise_scale is {float(self.noise_scale):g}, a guarantee needs 1"
+            raise ValueError(f"a {self.status} run has no privacy guarantee: {why}")
+        return float(self.epsilon), float(self.delta)
+
+    def label(self) -> str:
+        """A few words for a legend: the guarantee, or that there is none."""
+        if self.status == "non-private":
+            return "non-private"
+        if not self.guaranteed:
+            return "no guarantee"
+        epsilon, delta = self.guarantee()
+        bound = f"{epsilon:g}" if delta == 0 else f"({epsilon:g}, {delta:g})"
+        return f"{bound}-{'LDP' if self.trust == 'local' else 'DP'}"
+
+
+NON_PRIVATE = Claim(status="non-private", flaw="the server sees the raw feedback")
+"""The claim of a policy that does not protect anything."""
+
+
+class Policy(NamedTuple):
+    """One algorithm for one lane, as a factory returns it.
+
+    ``report`` gets only the device's draws and ``act`` and ``update`` only the server's, so neither side knows the noise of
+    the other.
+    """
+
+    claim: Claim
+    device_draws: Draws  # for report
+    server_draws: Draws  # for act and update
+    init: Callable[[PyTree], PyTree]  # (preview) -> state. A sound policy ignores the preview: it is one user's raw data
+    act: Callable[[PyTree, Round, Mapping[str, Array]], Array]  # (state, round, draws) -> action
+    report: Callable[[Round, Array, PyTree, Mapping[str, Array]], PyTree]  # (round, action, feedback, draws) -> message
+    update: Callable[[PyTree, Array, Array, PyTree, Mapping[str, Array]], PyTree]  # (state, t, action, message, draws) -> state
+    # Arguments the factory worked out itself on the host, in float64, such as a calibrated sigma. A sweep hands them back to
+    # the factory, so that nothing costly or delicate is traced. They default to None in its signature.
+    derived: Mapping[str, Any] = MappingProxyType({})
+
+
+def fingerprint(value: Any) -> Any:
+    """A description of a value made of JSON types: equal values give equal descriptions, in every process.
+
+    Functions are described by name, those outside this package also by a digest of their source and of what they close over,
+    so that a changed definition is a different value.
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if isinstance(value, Bound):
+        return {"function": fingerprint(value.function), "arguments": {k: fingerprint(v) for k, v in sorted(value.arguments.items())}}
+    if isinstance(value, Mapping):
+        return {str(k): fingerprint(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [fingerprint(v) for v in value]
+    if hasattr(value, "tolist"):  # NumPy and JAX arrays and scalars
+        return fingerprint(value.tolist())
+    if callable(value):
+        return _function_fingerprint(value)
+    return repr(value)
+
+
+def _function_fingerprint(function: Callable) -> str:
+    name = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', repr(function))}"
+    if name.startswith("jaxbandits."):
+        return name
+    try:
+        source = inspect.getsource(function)
+    except (OSError, TypeError):  # typed at a prompt, or not written in Python
+        source = repr(getattr(getattr(function, "__code__", None), "co_code", b""))
+    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    inside = json.dumps([source, [fingerprint(c) for c in cells], fingerprint(getattr(function, "__kwdefaults__", None))])
+    return f"{name}#{hashlib.sha256(inside.encode()).hexdigest()[:16]}"
+
+
+class Bound:
+    """A factory with some of its arguments: what ``functools.partial`` makes, but compared and hashed by value."""
+
+    def __init__(self, function: Callable, arguments: Mapping[str, Any]):
+        """Args: the factory and keyword arguments for it."""
+        self.function, self.arguments = function, dict(arguments)
+        self._key = (function, json.dumps({k: fingerprint(v) for k, v in sorted(self.arguments.items())}))
+
+    def __call__(self, **arguments: Any) -> Any:
+        """The factory's result with these arguments too."""
+        return self.function(**self.arguments, **arguments)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bound) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)

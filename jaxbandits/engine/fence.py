@@ -1,0 +1,28 @@
+"""A fence that keeps XLA's CPU compiler from recomputing a value for each of its consumers.
+
+XLA fuses a cheap producer into all of its consumers, and counts chains of integer operations, comparisons and selections as
+cheap however long they are. A random number or a sorted list is then computed again for every element of everything that
+reads it, which slows the round loop by two orders of magnitude. A call that XLA may not inline stops that. A fenced function
+should return one array: the CPU compiler emits one loop for each output, so two outputs compute everything twice.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax.experimental.xla_metadata import set_xla_metadata
+
+PyTree = Any
+
+
+def fence(function: Callable) -> Callable:
+    """``function`` as a computation of its own, into and out of which nothing is fused on CPU; the identity elsewhere."""
+    if jax.default_backend() != "cpu":
+        return function
+    compiled = jax.jit(function)
+    return lambda *args: set_xla_metadata(compiled(*args), inlineable="false")
+
+
+def once(tree: PyTree) -> PyTree:
+    """``tree`` with each array computed once, however many read it, on CPU; the identity elsewhere."""
+    return jax.tree.map(fence(lambda x: x), tree)

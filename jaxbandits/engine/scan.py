@@ -1,0 +1,159 @@
+"""One tile of lanes through the horizon.
+
+The round loop runs in chunks: the numbers of a chunk of rounds are made together, then its rounds run one by one. Records are
+made at the checkpoints only, so nothing of the size of the horizon is ever stored, and the checkpoints are an argument, so
+their spacing and the horizon need no new compilation.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from jaxbandits.core import Bound, PyTree, Round
+from jaxbandits.engine import draws, sums
+from jaxbandits.engine.fence import once
+
+CHUNK = 8
+"""Rounds whose numbers are made together. Results do not depend on it."""
+
+Parameters = Mapping[str, Array]
+"""The swept arguments of a factory, by name, each with lanes on the last axis."""
+
+
+class Lanes(NamedTuple):
+    """What tells the lanes of a tile apart."""
+
+    seed: Array  # (), uint32: the seed of the study
+    replica: Array  # [lanes], uint32: which of the study's seeds each lane runs
+    policy: Parameters
+    problem: Parameters
+
+
+class Carry(NamedTuple):
+    """A tile between two rounds."""
+
+    t: Array  # (), int32: rounds done
+    instance: PyTree
+    state: PyTree
+    regret: sums.Sum
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """What is compiled: factories for one lane, called with the swept arguments, and what to record beside the regret."""
+
+    problem: Bound
+    policy: Bound
+    metrics: tuple[tuple[str, Callable[[PyTree, PyTree], Array]], ...] = ()  # name, (state, instance) -> values of one lane
+
+
+def _each_lane(function: Callable, in_axes: Any) -> Callable:
+    return jax.vmap(function, in_axes=in_axes, out_axes=-1)
+
+
+def _one(factory: Bound, swept: Parameters) -> Any:
+    """What the factory returns for the first lane: enough to read its declarations."""
+    return factory(**{name: value[..., 0] for name, value in swept.items()})
+
+
+def lane_bytes(program: Program, lanes: Lanes) -> int:
+    """Memory that one lane needs in the round loop: its state and the numbers of a chunk."""
+    problem, policy = _one(program.problem, lanes.problem), _one(program.policy, lanes.policy)
+    setup = {name: jax.eval_shape(d.law, jax.ShapeDtypeStruct((d.words,), jnp.uint32)) for name, d in problem.setup_draws.items()}
+
+    def begin(z):
+        z = {
+            name: value[: math.prod(d.shape)].reshape(d.shape)
+            for (name, value), d in zip(z.items(), problem.setup_draws.values(), strict=True)
+        }
+        instance = problem.setup(z)
+        return instance, policy.init(problem.preview(instance, z))
+
+    leaves = jax.tree.leaves(jax.eval_shape(begin, setup))
+    words = sum(d.words for group in (problem.draws, policy.device_draws, policy.server_draws) for d in group.values())
+    return sum(x.size * x.dtype.itemsize for x in leaves) + 8 * CHUNK * words  # words and values
+
+
+def start(program: Program, lanes: Lanes) -> Carry:
+    """The tile before round 1."""
+    one_problem = _one(program.problem, lanes.problem)
+    plan = draws.layout({draws.SETUP: one_problem.setup_draws})
+    numbers = draws.generate(plan, lanes.seed, lanes.replica, jnp.zeros((1,), jnp.int32))[draws.SETUP]
+    numbers = {name: value[0] for name, value in numbers.items()}
+
+    def one(problem_args, policy_args, z):
+        problem = program.problem(**problem_args)
+        instance = problem.setup(z)
+        return instance, program.policy(**policy_args).init(problem.preview(instance, z))
+
+    instance, state = _each_lane(one, -1)(lanes.problem, lanes.policy, numbers)
+    return Carry(t=jnp.zeros((), jnp.int32), instance=instance, state=state, regret=sums.zero(lanes.replica.shape))
+
+
+def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, chunk: int = CHUNK) -> tuple[Carry, dict[str, PyTree]]:
+    """Runs to the last checkpoint and records at each.
+
+    Args:
+      program: what to run.
+      lanes: whom to run it for.
+      carry: the tile so far.
+      checkpoints: int32 [n], rounds, not decreasing, the first at least the rounds done.
+      chunk: rounds whose numbers are made together.
+
+    Returns:
+      the tile at the last checkpoint, and the records: "regret", a Sum of [n, lanes], and each metric as [n, ..., lanes].
+    """
+    one_problem, one_policy = _one(program.problem, lanes.problem), _one(program.policy, lanes.policy)
+    plan = draws.layout({draws.USERS: one_problem.draws, draws.DEVICE: one_policy.device_draws, draws.SERVER: one_policy.server_draws})
+
+    def problem_beat(name):
+        return _each_lane(lambda args, *rest: getattr(program.problem(**args), name)(*rest), -1)
+
+    def act(args, state, t, context, z):
+        return program.policy(**args).act(state, Round(t=t, context=context), z)
+
+    def report(args, t, context, action, feedback, z):
+        return program.policy(**args).report(Round(t=t, context=context), action, feedback, z)
+
+    def update(args, state, t, action, message, z):
+        return program.policy(**args).update(state, t, action, message, z)
+
+    act = _each_lane(act, (-1, -1, None, -1, -1))
+    report = _each_lane(report, (-1, None, -1, -1, -1, -1))
+    update = _each_lane(update, (-1, -1, None, -1, -1, -1))
+    see, respond, regret = (problem_beat(name) for name in ("context", "respond", "regret"))
+
+    def play(carry: Carry, z) -> Carry:
+        t = carry.t + 1
+        users, device, server = z[draws.USERS], z[draws.DEVICE], z[draws.SERVER]
+        context = see(lanes.problem, carry.instance, users)
+        action = act(lanes.policy, carry.state, t, context, server)
+        feedback = once(respond(lanes.problem, carry.instance, action, users))
+        message = report(lanes.policy, t, context, action, feedback, device)
+        state = update(lanes.policy, carry.state, t, action, message, server)
+        lost = regret(lanes.problem, carry.instance, action)
+        return Carry(t=t, instance=carry.instance, state=state, regret=sums.add(carry.regret, lost))
+
+    def play_chunk(stop, carry: Carry) -> Carry:
+        rounds = carry.t + 1 + jnp.arange(chunk, dtype=jnp.int32)
+        numbers = draws.generate(plan, lanes.seed, lanes.replica, rounds)
+
+        def step(i, carry):
+            return play(carry, jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, i, keepdims=False), numbers))
+
+        return lax.fori_loop(0, jnp.minimum(chunk, stop - carry.t), step, carry)
+
+    measure = {name: _each_lane(metric, -1) for name, metric in program.metrics}
+
+    def to_checkpoint(carry: Carry, stop):
+        carry = lax.while_loop(lambda c: c.t < stop, functools.partial(play_chunk, stop), carry)
+        record = {name: metric(carry.state, carry.instance) for name, metric in measure.items()}
+        return carry, {"regret": carry.regret, **record}
+
+    return lax.scan(to_checkpoint, carry, checkpoints)

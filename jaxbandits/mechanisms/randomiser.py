@@ -1,0 +1,126 @@
+"""Local randomisers: how one user's value is made private before it leaves the device.
+
+Laplace and Gaussian noise here is simulation-grade floating point: the low bits of a float can leak (Mironov 2012), so a
+claim holds for the mechanism on real numbers, and nothing real should be released through this code.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import ArrayLike
+
+from jaxbandits import validate
+from jaxbandits.core import Claim, Draws
+from jaxbandits.engine import draws
+
+ANY_TWO = "any two values of one user's record, one round"
+"""The neighbouring relation of local privacy."""
+
+
+class Randomiser(NamedTuple):
+    """A local mechanism: the draws it needs, what it sends, and what it claims."""
+
+    draws: Draws
+    send: Callable[[Array, Mapping[str, Array]], Array]  # (value, draws) -> message
+    claim: Claim
+
+
+def laplace(*, shape: tuple[int, ...], sensitivity: ArrayLike, epsilon: ArrayLike, noise_scale: ArrayLike = 1.0) -> Randomiser:
+    """Adds Laplace noise of scale ``noise_scale * sensitivity / epsilon`` to each coordinate.
+
+    epsilon-private for values whose L1 distance is at most ``sensitivity``, if noise_scale is 1. Variance
+    2 (sensitivity / epsilon)^2. With sensitivity 1 and shape () it is CTL, Curator 1 of arXiv 2007.03121.
+
+    Args:
+      shape: shape of the value.
+      sensitivity: largest L1 distance between two values.
+      epsilon: privacy level, positive; inf adds nothing.
+      noise_scale: factor on the noise; any other than 1 voids the claim.
+
+    Raises:
+      ValueError: if epsilon or noise_scale is out of range.
+    """
+    validate.epsilon(epsilon)
+    validate.scale("noise_scale", noise_scale)
+    scale = noise_scale * (sensitivity / epsilon)
+    claim = Claim(
+        status="sound", trust="local", relation=ANY_TWO, sensitivity=f"L1 {sensitivity}", epsilon=epsilon, noise_scale=noise_scale
+    )
+    return Randomiser(draws={"noise": draws.laplace(shape)}, send=lambda value, z: value + scale * z["noise"], claim=claim)
+
+
+def gaussian(
+    *, shape: tuple[int, ...], sensitivity: float, sigma: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, noise_scale: ArrayLike = 1.0
+) -> Randomiser:
+    """Adds normal noise of standard deviation ``noise_scale * sigma`` to each coordinate.
+
+    (epsilon, delta)-private for values whose L2 distance is at most ``sensitivity``, if noise_scale is 1 and sigma is at least
+    ``calibrate.analytic_sigma(epsilon, delta, sensitivity)``. The caller, who chooses sigma, answers for that.
+
+    Args:
+      shape: shape of the value.
+      sensitivity: largest L2 distance between two values.
+      sigma: standard deviation.
+      epsilon: privacy level, positive.
+      delta: strictly between 0 and 1.
+      noise_scale: factor on the noise; any other than 1 voids the claim.
+
+    Raises:
+      ValueError: if a value is out of range.
+    """
+    validate.epsilon(epsilon)
+    validate.delta(delta)
+    validate.scale("sigma", sigma)
+    validate.scale("noise_scale", noise_scale)
+    deviation = noise_scale * sigma
+    claim = Claim(
+        status="sound",
+        trust="local",
+        relation=ANY_TWO,
+        sensitivity=f"L2 {sensitivity:.4g}",
+        epsilon=epsilon,
+        delta=delta,
+        noise_scale=noise_scale,
+    )
+    return Randomiser(draws={"noise": draws.normal(shape)}, send=lambda value, z: value + deviation * z["noise"], claim=claim)
+
+
+def debias_factor(epsilon: ArrayLike) -> Array:
+    """(e^epsilon + 1) / (e^epsilon - 1): the range of a debiased private bit. 1 at epsilon = inf."""
+    return 1.0 / jnp.tanh(0.5 * jnp.asarray(epsilon, jnp.float32))
+
+
+def flip_probability(epsilon: ArrayLike) -> Array:
+    """1 / (e^epsilon + 1): the probability that a private bit is wrong. 0 at epsilon = inf."""
+    return jax.nn.sigmoid(-jnp.asarray(epsilon, jnp.float32))
+
+
+def bernoulli(*, epsilon: ArrayLike) -> Randomiser:
+    """One bit for one value r in [0, 1]: 1 with probability (r e^epsilon + 1 - r) / (e^epsilon + 1). Called CTB.
+
+    epsilon-private for any two values in [0, 1]; the ratio e^epsilon is attained between 0 and 1. Its mean is affine in r:
+    ``(bit - flip_probability) * debias_factor`` is unbiased. Curator 3 of Multi-Armed Bandits with Local Differential Privacy,
+    arXiv 2007.03121.
+
+    Args:
+      epsilon: privacy level, positive; at inf a value of 0 or 1 is sent as it is.
+
+    Raises:
+      ValueError: if epsilon is not positive.
+    """
+    validate.epsilon(epsilon)
+    claim = Claim(status="sound", trust="local", relation=ANY_TWO, sensitivity="one value in [0, 1]", epsilon=epsilon)
+
+    def send(value, z):
+        return (z["bit"] < bernoulli_mean(value, epsilon)).astype(jnp.int32)
+
+    return Randomiser(draws={"bit": draws.uniform()}, send=send, claim=claim)
+
+
+def bernoulli_mean(value: ArrayLike, epsilon: ArrayLike) -> Array:
+    """The mean of the bit that ``bernoulli`` sends for a value."""
+    flip, value = flip_probability(epsilon), jnp.asarray(value, jnp.float32)
+    return value * (1.0 - flip) + (1.0 - value) * flip

@@ -1,0 +1,82 @@
+"""How large a sum of independent noise gets: bounds that hold with probability at least 1 - tail_prob.
+
+Y is a sum of independent Laplace variables, ``count[i]`` of them with scale ``scale[i]``; l = log(2 / tail_prob).
+"""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
+
+from jaxbandits.engine import lanes
+
+
+def _groups(scales: Sequence[float], counts: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    scale, count = np.asarray(scales, float), np.asarray(counts, float)
+    used = (count > 0) & (scale > 0)
+    return scale[used], count[used]
+
+
+def laplace_closed(scales: Sequence[float], counts: Sequence[float], tail_prob: float) -> float:
+    """sqrt(8 l) max(sqrt(sum b^2), b_max sqrt(l)), a bound on |Y|.
+
+    From the lemma of Chan, Shi, Song 2011, at the smallest admissible nu. ``laplace_chernoff`` is two to three times smaller
+    for the noise of a counter.
+    """
+    scale, count = _groups(scales, counts)
+    if not len(scale):
+        return 0.0
+    log_term = np.log(2 / tail_prob)
+    return float(np.sqrt(8 * log_term) * max(np.sqrt(np.sum(count * scale**2)), scale.max() * np.sqrt(log_term)))
+
+
+def laplace_chernoff(scales: Sequence[float], counts: Sequence[float], tail_prob: float) -> float:
+    """Min over 0 < theta < 1 / b_max of (l - sum log(1 - b^2 theta^2)) / theta, a bound on |Y|.
+
+    The Chernoff bound with the exact moment generating function. Any theta gives a valid bound, so the search need not be
+    exact; 45 golden-section steps on the quasi-convex objective are.
+    """
+    scale, count = _groups(scales, counts)
+    if not len(scale):
+        return 0.0
+    log_term, top = np.log(2 / tail_prob), scale.max()
+
+    def bound(x):  # x = theta b_max
+        return (log_term - np.sum(count * np.log1p(-((scale / top * x) ** 2)))) / x * top
+
+    ratio = (np.sqrt(5) - 1) / 2
+    low, high = 0.0, 1.0
+    for _ in range(45):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, right) if bound(left) < bound(right) else (left, high)
+    return float(bound((low + high) / 2))
+
+
+def log1p(x: Array) -> Array:
+    """log(1 + x) to float32 accuracy for x > -1, five times faster on CPU than the library's.
+
+    Kahan's device: the rounding of w = 1 + x is the same in log(w) and in w - 1, so their ratio is right.
+    """
+    w = 1.0 + x
+    return jnp.where(w == 1.0, x, jnp.log(w) * (x / jnp.where(w == 1.0, 1.0, w - 1.0)))
+
+
+@lanes.elementwise
+def laplace_chernoff_unit(count: Array, log_term: ArrayLike) -> Array:
+    """``laplace_chernoff`` for ``count`` variables of scale 1, in a form that is cheap inside the round loop.
+
+    With theta^2 = u / (1 + u) the best u solves 2 u - log(1 + u) = r, r = l / count. It is r - r^2 / 2 for small r and r / 2 for
+    large; one Newton step from a start that has both limits comes within 1e-5 of the best bound, and any u gives a valid one.
+
+    Args:
+      count: float32, number of variables, at least 0; the bound is 0 where it is 0.
+      log_term: log(2 / tail_prob), positive.
+    """
+    n = jnp.maximum(count, 1.0)
+    ratio = log_term / n
+    u = ratio * (1.0 + 0.5 * ratio) / (1.0 + ratio)
+    u = u - (2.0 * u - log1p(u) - ratio) * (1.0 + u) / (1.0 + 2.0 * u)
+    bound = n * (ratio + log1p(u)) * jnp.sqrt(1.0 + 1.0 / u)
+    return jnp.where(count > 0, bound, 0.0)

@@ -1,0 +1,67 @@
+"""Optimistic indices: from what is known of an item to an upper bound on its mean.
+
+The parts that policies are assembled from. All take and return float32 [num_items] unless said otherwise; t is the round.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxbandits.engine import lanes
+from jaxbandits.mechanisms.tails import log1p
+
+UNSEEN = np.float32(2**20)
+"""The index of an item without data, less the times it was displayed: above every other index, and exact in float32."""
+
+
+def log_round(t: Array) -> Array:
+    """Log t, float32 ()."""
+    return jnp.log(t.astype(jnp.float32))
+
+
+def exploration(t: Array) -> Array:
+    """Log t + 3 log max(1, log t): the exploration function of KL-UCB, defined and not negative from t = 1 on."""
+    log_t = log_round(t)
+    return log_t + 3.0 * jnp.log(jnp.maximum(log_t, 1.0))
+
+
+def ucb1_width(t: Array) -> Array:
+    """sqrt(1.5 log t): times 1 / sqrt(count), the radius of UCB1, exceeded with probability at most 2 t^-3; float32 ()."""
+    return jnp.sqrt(1.5 * log_round(t))
+
+
+def inverse(count: Array) -> Array:
+    """1 / count in float32, 1 where the count is 0."""
+    return 1.0 / jnp.maximum(count, 1).astype(jnp.float32)
+
+
+_TINY = np.float32(1e-12)
+_NEWTON_STEPS = 3
+
+
+@lanes.elementwise
+def kl_ucb(mean: Array, inverse_count: Array, level: Array) -> Array:
+    """max{q in [mean, 1]: count kl(mean, q) <= level}, the Bernoulli KL-UCB index.
+
+    Newton's method in -log(1 - q), in which kl(mean, q) is convex and nearly linear, from an upper bound on the answer: q
+    falls to it without crossing. Three steps leave an error below 2e-6 for every mean and level, where bisection takes 20.
+
+    Args:
+      mean: in [0, 1].
+      inverse_count: 1 / count, positive.
+      level: exploration level, at least 0; () or like the mean.
+    """
+    ratio = level * inverse_count
+    rest = 1.0 - mean
+    per_mean, per_rest = 1.0 / jnp.maximum(mean, np.float32(1e-30)), 1.0 / jnp.maximum(rest, np.float32(1e-30))
+    # kl(x, q) >= (q - x)^2 / (2 v) with v the largest variance z (1 - z) on [x, q]; v <= q for small x gives the first form.
+    low_mean = jnp.minimum(ratio + jnp.sqrt(ratio * (ratio + 2.0 * mean)), jnp.sqrt(0.5 * ratio))
+    excess = jnp.where(mean >= 0.5, jnp.sqrt(2.0 * ratio * mean * rest), low_mean)
+    largest = rest * np.float32(1 - 1e-6)
+    excess = jnp.clip(excess, _TINY, jnp.maximum(largest, _TINY))
+    for _ in range(_NEWTON_STEPS):
+        divergence = -mean * log1p(excess * per_mean) - rest * log1p(-excess * per_rest)
+        step = (divergence - ratio) * (mean + excess) / excess
+        excess = excess - (rest - excess) * (jnp.exp(step) - 1.0)
+        excess = jnp.clip(excess, _TINY, jnp.maximum(largest, _TINY))
+    return jnp.where(rest > 0.0, mean + excess, 1.0)

@@ -1,0 +1,271 @@
+"""A study: what to run, written down. Frozen, picklable, and comparable by content."""
+
+import dataclasses
+import functools
+import inspect
+import itertools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from jaxbandits import validate
+from jaxbandits.core import Bound, Claim, Policy, Problem, PyTree, fingerprint
+
+Metric = Callable[[PyTree, PyTree], Any]
+"""(state of the policy, instance of the problem) -> a number or an array of one lane."""
+
+
+def log_checkpoints(horizon: int, per_decade: int = 30) -> tuple[int, ...]:
+    """Rounds from 1 to the horizon, equally spaced on a logarithmic axis.
+
+    Args:
+      horizon: the last round, at least 1.
+      per_decade: how many in each factor of ten.
+
+    Raises:
+      ValueError: if an argument is out of range.
+    """
+    validate.size("horizon", horizon)
+    validate.size("per_decade", per_decade)
+    count = int(np.ceil(np.log10(horizon) * per_decade)) + 1
+    return tuple(int(t) for t in np.unique(np.round(np.geomspace(1, horizon, count))))
+
+
+def linear_checkpoints(horizon: int, count: int = 100) -> tuple[int, ...]:
+    """At most ``count`` equally spaced rounds, the last of them the horizon.
+
+    Args:
+      horizon: the last round, at least 1.
+      count: how many.
+
+    Raises:
+      ValueError: if an argument is out of range.
+    """
+    validate.size("horizon", horizon)
+    validate.size("count", count)
+    return tuple(int(t) for t in np.unique(np.ceil(np.arange(1, count + 1) * (horizon / count)).astype(np.int64)))
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Study:
+    """A problem, some policies, a grid of parameters, a number of seeds, a horizon.
+
+    Policies and the problem are factories, with arguments fixed by ``functools.partial``. An axis of the grid goes to every
+    factory that has an argument of its name and has not fixed it; the others stay constant along the axis and are run once.
+    The sizes of the problem, such as num_items, are passed to the policies.
+
+    Attributes:
+      problem: factory of the problem.
+      policies: factories of the policies, by the name they have in results and legends.
+      grid: values of each swept argument, by name: a sequence of numbers, or a mapping from labels to values for arrays. The
+        arguments must be ones that may be traced, not static sizes.
+      seeds: how many seeds to run at each grid point. All policies and grid points meet the same users in the same seed.
+      horizon: number of rounds.
+      checkpoints: rounds at which to record, increasing; by default 30 a decade.
+      metrics: what to record beside the regret, by name: functions (state of the policy, instance) -> number or array. The
+        instance's ``labels`` say which item of the problem each item of the policy is.
+      seed: the seed of the whole study, from 0 to 2**32 - 1.
+
+    Raises:
+      ValueError: for anything that cannot be run, before anything is compiled.
+    """
+
+    problem: Callable[..., Problem]
+    policies: Mapping[str, Callable[..., Policy]]
+    grid: Mapping[str, Sequence[Any] | Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    seeds: int = 10
+    horizon: int = 100_000
+    checkpoints: Sequence[int] | None = None
+    metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
+    seed: int = 0
+
+    def __post_init__(self):
+        """Checks everything and builds each policy once at each of its grid points."""
+        set_ = functools.partial(object.__setattr__, self)
+        validate.size("seeds", self.seeds)
+        validate.size("horizon", self.horizon, 1, 2**31 - 2**10)
+        validate.size("seed", self.seed, 0, 2**32 - 1)
+        set_("checkpoints", _checkpoints(self.checkpoints, self.horizon))
+        set_("metrics", _metrics(self.metrics))
+        set_("grid", _grid(self.grid))
+        set_("problem", _bound("problem", self.problem))
+        if not isinstance(self.policies, Mapping) or not self.policies:
+            raise ValueError(f"policies must be a non-empty mapping from names to factories; got {self.policies!r}")
+        for name in self.policies:
+            if not isinstance(name, str) or not name or "/" in name:
+                raise ValueError(f"policies must have non-empty names without '/'; got {name!r}")
+        problem_axes = _axes(self.problem, self.grid)
+        problems = [self._problem(point) for point in self._points(problem_axes)]
+        sizes = problems[0].sizes
+        plans = {}
+        for name, factory in self.policies.items():
+            factory = _with_sizes(_bound(f"policies[{name!r}]", factory), sizes)
+            _require(name, factory, self.grid)
+            axes = tuple(a for a in self.grid if a in _axes(factory, self.grid) or a in problem_axes)
+            plans[name] = self._plan(name, factory, axes, problem_axes)
+        unused = [axis for axis in self.grid if not any(axis in plan.axes for plan in plans.values())]
+        if unused:
+            raise ValueError(f"grid axis {unused[0]!r} is an argument of no policy and not of the problem, or fixed in all of them")
+        set_("policies", MappingProxyType({name: plan.factory for name, plan in plans.items()}))
+        set_("plans", MappingProxyType(plans))
+
+    plans: Mapping[str, "Plan"] = dataclasses.field(init=False, repr=False)
+
+    def _points(self, axes: Sequence[str]) -> list[dict[str, Any]]:
+        return [dict(zip(axes, values, strict=True)) for values in itertools.product(*(self.grid[a].values() for a in axes))]
+
+    def _problem(self, point: Mapping[str, Any]) -> Problem:
+        return self.problem(**point)
+
+    def _plan(self, name: str, factory: Bound, axes: tuple[str, ...], problem_axes: tuple[str, ...]) -> "Plan":
+        swept = [a for a in axes if a in _axes(factory, self.grid)]
+        arguments, claims = [], []
+        for point in self._points(axes):
+            own = {a: point[a] for a in swept}
+            try:
+                policy = factory(**own)
+            except ValueError as error:
+                raise ValueError(f"policy {name!r}{' at ' + str(own) if own else ''}: {error}") from error
+            arguments.append({**own, **policy.derived} if own else {})
+            claims.append(policy.claim)
+        stacked = {k: np.stack([np.asarray(a[k], np.float32) for a in arguments]) for k in arguments[0]}
+        outer = [{a: point[a] for a in problem_axes} for point in self._points(axes)]
+        problem = {a: np.stack([np.asarray(p[a], np.float32) for p in outer]) for a in problem_axes}
+        return Plan(factory, axes, tuple(len(self.grid[a]) for a in axes), stacked, problem, tuple(claims))
+
+    def describe(self) -> dict[str, Any]:
+        """The study as JSON types. Two studies are equal if their descriptions are."""
+        return {
+            "problem": fingerprint(self.problem),
+            "policies": {name: fingerprint(factory) for name, factory in self.policies.items()},
+            "grid": fingerprint(self.grid),
+            "seeds": self.seeds,
+            "horizon": self.horizon,
+            "checkpoints": list(self.checkpoints),
+            "metrics": fingerprint(self.metrics),
+            "seed": self.seed,
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Study) and self.describe() == other.describe()
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self.describe(), sort_keys=True))
+
+    def __reduce__(self):
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
+        plain = {k: dict(v) if isinstance(v, Mapping) else v for k, v in fields.items()}
+        plain["grid"] = {axis: dict(values) for axis, values in self.grid.items()}
+        return functools.partial(Study, **plain), ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What one policy of a study runs: its axes and its arguments at each grid point, in row-major order."""
+
+    factory: Bound
+    axes: tuple[str, ...]
+    shape: tuple[int, ...]
+    arguments: Mapping[str, np.ndarray]  # each [points, ...], float32
+    problem_arguments: Mapping[str, np.ndarray]  # each [points, ...], float32
+    claims: tuple[Claim, ...]  # [points]
+
+
+# ---- reading and checking the fields -----------------------------------------------------------------------------------
+
+
+def _bound(name: str, factory: Any) -> Bound:
+    if isinstance(factory, Bound):
+        return factory
+    arguments: dict[str, Any] = {}
+    while isinstance(factory, functools.partial):
+        if factory.args:
+            raise ValueError(f"{name} must fix its arguments by keyword; got positional {factory.args!r}")
+        arguments, factory = {**factory.keywords, **arguments}, factory.func
+    if not callable(factory):
+        raise ValueError(f"{name} must be a factory, a function returning a Problem or a Policy; got {factory!r}")
+    unknown = set(arguments) - set(inspect.signature(factory).parameters)
+    if unknown:
+        raise ValueError(f"{name} fixes {min(unknown)!r}, which is not an argument of {factory!r}")
+    return Bound(factory, arguments)
+
+
+def _parameters(factory: Bound) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(factory.function).parameters
+
+
+def _axes(factory: Bound, grid: Mapping[str, Any]) -> tuple[str, ...]:
+    """The axes that the factory takes: its free arguments among them."""
+    axes = tuple(a for a in grid if a in _parameters(factory) and a not in factory.arguments)
+    for axis in axes:
+        if _parameters(factory)[axis].annotation in (int, bool, "int", "bool"):
+            raise ValueError(f"grid axis {axis!r} is a static argument of {factory.function.__name__}: make one study for each value")
+    return axes
+
+
+def _with_sizes(factory: Bound, sizes: Mapping[str, int]) -> Bound:
+    missing = {k: v for k, v in sizes.items() if k in _parameters(factory) and k not in factory.arguments}
+    return Bound(factory.function, {**factory.arguments, **missing})
+
+
+def _require(name: str, factory: Bound, grid: Mapping[str, Any]) -> None:
+    for parameter in _parameters(factory).values():
+        given = parameter.name in factory.arguments or parameter.name in grid
+        if parameter.default is inspect.Parameter.empty and parameter.kind is inspect.Parameter.KEYWORD_ONLY and not given:
+            raise ValueError(f"policy {name!r} needs {parameter.name!r}: fix it with functools.partial or put it in the grid")
+
+
+def _checkpoints(checkpoints: Any, horizon: int) -> tuple[int, ...]:
+    if checkpoints is None:
+        return log_checkpoints(horizon)
+    allowed = f"increasing integers from 1 to the horizon, {horizon}"
+    try:
+        rounds = tuple(validate.size("checkpoints", t, 1, horizon) for t in checkpoints)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"checkpoints must be {allowed}; got {checkpoints!r}") from error
+    if not rounds or any(b <= a for a, b in itertools.pairwise(rounds)):
+        raise ValueError(f"checkpoints must be {allowed}; got {checkpoints!r}")
+    return rounds
+
+
+def _metrics(metrics: Any) -> Mapping[str, Metric]:
+    if not isinstance(metrics, Mapping):
+        raise ValueError(f"metrics must be a mapping from names to functions (state, instance) -> value; got {metrics!r}")
+    for name, metric in metrics.items():
+        if not isinstance(name, str) or not name.isidentifier() or name == "regret":
+            raise ValueError(f"metrics must be named by identifiers other than 'regret'; got {name!r}")
+        if not callable(metric):
+            raise ValueError(f"metrics[{name!r}] must be a function (state, instance) -> value; got {metric!r}")
+    return MappingProxyType(dict(metrics))
+
+
+_RESERVED = ("policy", "seed", "round", "regret")
+
+
+def _grid(grid: Any) -> Mapping[str, Mapping[Any, Any]]:
+    """Each axis as a mapping from its coordinates to its values."""
+    if not isinstance(grid, Mapping):
+        raise ValueError(f"grid must be a mapping from argument names to values; got {grid!r}")
+    axes = {}
+    for axis, values in grid.items():
+        if not isinstance(axis, str) or not axis.isidentifier() or axis in _RESERVED:
+            raise ValueError(f"grid must have argument names other than {', '.join(_RESERVED)} as axes; got {axis!r}")
+        allowed = "a sequence of different finite or infinite numbers, or a mapping from labels to values"
+        if isinstance(values, Mapping):
+            axes[axis] = dict(values)
+        else:
+            try:
+                numbers = [float(v) for v in values]
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"grid[{axis!r}] must be {allowed}; got {values!r}") from error
+            if any(np.isnan(numbers)) or len(set(numbers)) < len(numbers):
+                raise ValueError(f"grid[{axis!r}] must be {allowed}; got {values!r}")
+            axes[axis] = dict(zip(numbers, numbers, strict=True))
+        if not axes[axis]:
+            raise ValueError(f"grid[{axis!r}] must have at least one value; got {values!r}")
+        if len({np.shape(v) for v in axes[axis].values()}) > 1:
+            raise ValueError(f"grid[{axis!r}] must have values of one shape; got {[np.shape(v) for v in axes[axis].values()]}")
+    return MappingProxyType({axis: MappingProxyType(values) for axis, values in axes.items()})

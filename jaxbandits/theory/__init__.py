@@ -1,0 +1,1 @@
+"""Upper and lower bounds, as functions of the same parameters as the policies."""

@@ -1,0 +1,83 @@
+"""Checks at the door: a bad argument raises a ValueError that names the argument, its value and what is allowed.
+
+A traced value passes: it was checked as a number before anything was compiled.
+"""
+
+import operator
+from typing import Any
+
+import jax
+import numpy as np
+
+
+def _known(value: Any) -> bool:
+    return not isinstance(value, jax.core.Tracer)
+
+
+def _fail(name: str, value: Any, allowed: str) -> None:
+    raise ValueError(f"{name} must be {allowed}; got {value!r}")
+
+
+def _numbers(name: str, value: Any, allowed: str) -> np.ndarray:
+    """The value as an array of numbers."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):  # ragged or otherwise not an array
+        array = np.asarray(None)
+    if array.dtype.kind not in "iuf":
+        _fail(name, value, allowed)
+    return array.astype(np.float64)
+
+
+def size(name: str, value: Any, low: int = 1, high: int | None = None) -> int:
+    """A static size: an integer from ``low`` to ``high``."""
+    allowed = f"an integer from {low} to {high}" if high is not None else f"an integer, at least {low}"
+    if isinstance(value, bool | np.bool_):
+        _fail(name, value, allowed)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        _fail(name, value, allowed)
+    if number < low or (high is not None and number > high):
+        _fail(name, value, allowed)
+    return number
+
+
+def list_sizes(num_items: Any, list_len: Any) -> None:
+    """``num_items`` at least 1 and ``list_len`` from 1 to ``num_items``."""
+    size("num_items", num_items)
+    size("list_len", list_len, 1, num_items)
+
+
+def scalar(name: str, value: Any, allowed: str, test) -> None:
+    """One number, or a traced value, for which ``test`` holds."""
+    if _known(value):
+        number = _numbers(name, value, allowed)
+        if number.ndim or not test(float(number)):
+            _fail(name, value, allowed)
+
+
+def epsilon(value: Any, name: str = "epsilon") -> None:
+    """A privacy level: positive; infinity is the non-private limit."""
+    scalar(name, value, "a positive number, or inf for no privacy", lambda x: x > 0)
+
+
+def delta(value: Any) -> None:
+    """A probability strictly between 0 and 1."""
+    scalar("delta", value, "strictly between 0 and 1", lambda x: 0 < x < 1)
+
+
+def scale(name: str, value: Any) -> None:
+    """A finite factor, at least 0."""
+    scalar(name, value, "a finite number, at least 0", lambda x: 0 <= x < np.inf)
+
+
+def probabilities(name: str, value: Any, length: int | None = None) -> None:
+    """A vector of probabilities, of the given length if there is one."""
+    allowed = "a vector of numbers in [0, 1]" + (f" of length {length}" if length is not None else "")
+    if np.ndim(value) != 1 or np.shape(value)[0] < 1 or (length is not None and np.shape(value)[0] != length):
+        _fail(name, value, allowed)
+    if _known(value):
+        numbers = _numbers(name, value, allowed)
+        if not np.all((numbers >= 0) & (numbers <= 1)):  # false for NaN too
+            _fail(name, value, allowed)
