@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import importlib.metadata
+import itertools
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -82,12 +83,13 @@ def _empty(study: Study, plan: Plan, found: dict[str, np.ndarray]) -> dict[str, 
     if found:
         return found
     points = int(np.prod(plan.shape, dtype=np.int64))
-    return {"regret": np.full((points, study.seeds, len(study.checkpoints)), np.nan)}
+    return {"regret": np.full((points, study.seeds, len(study.rounds)), np.nan)}
 
 
 def _missing(values: dict[str, np.ndarray], study: Study) -> tuple[np.ndarray, np.ndarray]:
     """Grid point and seed of each lane still to run."""
-    return np.nonzero(np.isnan(values["regret"][:, :, -1]))
+    point, seed = np.nonzero(np.isnan(values["regret"][:, :, -1]))
+    return point, seed
 
 
 # ---- jobs --------------------------------------------------------------------------------------------------------------
@@ -99,7 +101,7 @@ def _jobs(study: Study, name: str, values: dict[str, np.ndarray], workers: int, 
     points, seeds = _missing(values, study)
     if not len(points):
         return
-    program = scan.Program(problem=study.problem, policy=plan.factory, metrics=tuple(study.metrics.items()))
+    program = scan.Program(problem=study.source, policy=plan.factory, metrics=tuple(study.metrics.items()))
     size = tiles.tile_size(len(points), scan.lane_bytes(program, _lanes(study, plan, points[:1], seeds[:1], 1)), workers)
     if max_tile is not None:
         size = min(size, max(max_tile // tiles.WIDTH, 1) * tiles.WIDTH)
@@ -132,52 +134,57 @@ def _run_missing(
     in_process: bool,
     max_tile: int | None,
 ) -> None:
-    checkpoints, devices = np.asarray(study.checkpoints), len(jax.local_devices())
-    waiting: dict[concurrent.futures.Future, tuple] = {}
+    checkpoints, devices = np.asarray(study.rounds), len(jax.local_devices())
+    waiting: dict[concurrent.futures.Future, tuple[str, np.ndarray, np.ndarray]] = {}
+    by_policy = [[(name, *job) for job in _jobs(study, name, results[name], _cores(), max_tile)] for name in study.plans]
+    # In turn over the policies, so that workers compile different ones at the same time instead of waiting for one.
+    in_turn = [job for tier in itertools.zip_longest(*by_policy) for job in tier if job is not None]
     try:
-        for name in study.plans:
-            for i, (program, lanes, point, seed) in enumerate(_jobs(study, name, results[name], _cores(), max_tile)):
-                device, hook = (i % devices, bar.hook(len(point))) if in_process else (0, None)
-                if in_process and i < devices:  # compile here, while the workers run what is compiled already
-                    bar.say(f"compiling {name}")
-                    legs = tiles.schedule(checkpoints, len(lanes.replica)).shape[1]
-                    tiles.compile_tile(program, *tiles.signature(lanes), legs, device)
-                    bar.say("running")
-                future = executor.submit(tiles.run_tile, program, lanes, checkpoints, device, hook)
-                waiting[future] = (name, point, seed)
-            _collect(study, results, disk, bar, waiting, [f for f in waiting if f.done()], in_process)
+        for i, (name, program, lanes, point, seed) in enumerate(in_turn):
+            device, hook = (i % devices, bar.hook(name, len(point))) if in_process else (0, None)
+            waiting[executor.submit(tiles.run_tile, program, lanes, checkpoints, device, hook)] = (name, point, seed)
         for future in concurrent.futures.as_completed(list(waiting)):
-            _collect(study, results, disk, bar, waiting, [future], in_process)
+            name, point, seed = waiting.pop(future)
+            _collect(study, results[name], disk, name, point, seed, future.result())
+            if not in_process:
+                bar.hook(name, len(point))("run", study.rounds[-1])
     except BaseException:
         for future in waiting:
             future.cancel()
         raise
 
 
-def _collect(study, results, disk, bar, waiting, finished, in_process) -> None:
-    for future in finished:
-        name, point, seed = waiting.pop(future)
-        values = {k: np.moveaxis(v, -1, 0)[: len(point)].astype(np.float64) for k, v in future.result().items()}
-        for quantity, value in values.items():
-            if np.isnan(value).any():
-                lane = int(np.argwhere(np.isnan(value))[0][0])
-                where = dict(zip(study.plans[name].axes, np.unravel_index(point[lane], study.plans[name].shape or (1,)), strict=False))
-                raise FloatingPointError(f"{quantity} of policy {name!r} is NaN at grid point {where}, seed {int(seed[lane])}")
-            table = results[name].setdefault(quantity, np.full((*results[name]["regret"].shape[:2], *value.shape[1:]), np.nan))
-            table[point, seed] = value
-        if disk:
-            disk.prepare(name, {k: v.shape[1:] for k, v in values.items()})
-            disk.write(name, point, seed, values)
-        if not in_process:
-            bar.hook(len(point))(study.checkpoints[-1])
+def _collect(
+    study: Study,
+    table: dict[str, np.ndarray],
+    disk: Store | None,
+    name: str,
+    point: np.ndarray,
+    seed: np.ndarray,
+    record: dict[str, np.ndarray],
+) -> None:
+    """Puts what a tile gave into the tables and the store, once it is known to hold numbers only."""
+    values = {k: np.moveaxis(v, -1, 0)[: len(point)].astype(np.float64) for k, v in record.items()}
+    for quantity, value in values.items():
+        if np.isnan(value).any():
+            lane = int(np.argwhere(np.isnan(value))[0][0])
+            where = np.unravel_index(point[lane], study.plans[name].shape) if study.plans[name].shape else ()
+            at = {axis: list(study.axes[axis])[int(i)] for axis, i in zip(study.plans[name].axes, where, strict=True)}
+            raise FloatingPointError(f"{quantity} of policy {name!r} is NaN at grid point {at}, seed {int(seed[lane])}")
+        if quantity not in table:
+            table[quantity] = np.full((*table["regret"].shape[:2], *value.shape[1:]), np.nan)
+        table[quantity][point, seed] = value
+    if disk:
+        disk.prepare(name, {k: v.shape[1:] for k, v in values.items()})
+        disk.write(name, point, seed, values)
 
 
 # ---- the dataset -------------------------------------------------------------------------------------------------------
 
 
 def _dataset(study: Study, results: dict[str, dict[str, np.ndarray]]) -> xr.Dataset:
-    coordinates = {axis: list(values) for axis, values in study.grid.items()}
-    coordinates |= {"seed": np.arange(study.seeds), "round": np.asarray(study.checkpoints)}
+    coordinates = {axis: list(values) for axis, values in study.axes.items()}
+    coordinates |= {"seed": np.arange(study.seeds), "round": np.asarray(study.rounds)}
     per_policy = []
     for name, values in results.items():
         plan, data = study.plans[name], {}
@@ -186,11 +193,12 @@ def _dataset(study: Study, results: dict[str, dict[str, np.ndarray]]) -> xr.Data
             shaped = value.reshape((*plan.shape, *value.shape[1:]))
             data[quantity] = ([*plan.axes, "seed", "round", *extra], shaped)
         used = {k: v for k, v in coordinates.items() if k in (*plan.axes, "seed", "round")}
+        data["claim"] = (list(plan.axes), np.asarray([claim.label() for claim in plan.claims]).reshape(plan.shape))
         part = xr.Dataset(data, coords=used)
-        full = {axis: coordinates[axis] for axis in study.grid if axis not in plan.axes}
+        full = {axis: coordinates[axis] for axis in study.axes if axis not in plan.axes}
         per_policy.append(part.expand_dims({"policy": [name], **full}))
-    dataset = xr.concat(per_policy, dim="policy", join="outer") if len(per_policy) > 1 else per_policy[0]
-    dataset = dataset.transpose("policy", *study.grid, "seed", "round", ...)
+    dataset = xr.concat(per_policy, dim="policy", join="outer", coords="minimal", compat="override", data_vars="all")
+    dataset = dataset.set_coords("claim").transpose("policy", *study.axes, "seed", "round", ...)
     dataset["regret"].attrs = {"long_name": "cumulative expected regret", "units": "reward"}
     dataset["round"].attrs = {"long_name": "round t"}
     dataset.attrs = {
@@ -231,17 +239,16 @@ class _Progress:
 
     def __init__(self, study: Study, results: dict[str, dict[str, np.ndarray]], *, enabled: bool):
         lanes = sum(len(_missing(values, study)[0]) for values in results.values())
-        self._bar = tqdm(
-            total=lanes * study.checkpoints[-1], unit="round", unit_scale=True, disable=not enabled or not lanes, mininterval=0.5
-        )
+        self._bar = tqdm(total=lanes * study.rounds[-1], unit="round", unit_scale=True, disable=not enabled or not lanes, mininterval=0.5)
 
-    def say(self, what: str) -> None:
-        """Shows what is going on."""
-        self._bar.set_description(what, refresh=True)
+    def hook(self, policy: str, lanes: int) -> Callable[[str, int], None]:
+        """A function for a tile of so many lanes to call with what it does, "compile" or "run", and the rounds it has done."""
 
-    def hook(self, lanes: int) -> Callable[[int], None]:
-        """A function to call with the number of rounds that so many lanes have done."""
-        return lambda rounds: self._bar.update(rounds * lanes)
+        def report(stage: str, rounds: int) -> None:
+            self._bar.set_description(f"compiling {policy}" if stage == "compile" else "running", refresh=stage == "compile")
+            self._bar.update(rounds * lanes)
+
+        return report
 
     def __enter__(self) -> "_Progress":
         return self

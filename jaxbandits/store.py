@@ -10,7 +10,7 @@ import json
 import os
 import pathlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import zarr
@@ -42,8 +42,8 @@ class Store:
             found = self.root.attrs["study"]
         except (KeyError, ValueError, FileNotFoundError, json.JSONDecodeError) as error:
             raise ValueError(f"store must be empty or hold a study; got {str(self.path)!r}, which holds something else") from error
-        if found != _identity(study):
-            changed = next((k for k, v in _identity(study).items() if found.get(k) != v), "its fields")
+        if not isinstance(found, dict) or found != _identity(study):
+            changed = next((k for k, v in _identity(study).items() if not isinstance(found, dict) or found.get(k) != v), "version")
             raise ValueError(
                 f"store must belong to this study; got {str(self.path)!r}, which holds a study with another {changed}: "
                 "choose another path, or remove the store"
@@ -62,8 +62,11 @@ class Store:
         """What is there for a policy: each quantity, [points, seeds, ...], NaN where missing; empty if nothing is."""
         if policy not in self.root:
             return {}
-        plan, group = self.study.plans[policy], self.root[policy]
-        return {name: self._wanted(plan, np.asarray(array[...])) for name, array in group.arrays() if name in self._quantities}
+        plan, group = self.study.plans[policy], self._group(policy)
+        return {name: self._wanted(plan, np.asarray(_array(group, name)[...])) for name in self._quantities if name in group}
+
+    def _group(self, policy: str) -> zarr.Group:
+        return cast(zarr.Group, self.root[policy])
 
     @functools.cached_property
     def _quantities(self) -> tuple[str, ...]:
@@ -96,18 +99,18 @@ class Store:
                     fill_value=float("nan"),
                     dimension_names=[*axes, "round", *(f"{name}_{i}" for i in range(len(rest) - 1))],
                 )
-            elif group[name].shape[lead] < seeds:
-                group[name].resize((*plan.shape, seeds, *rest))
+            elif _array(group, name).shape[lead] < seeds:
+                _array(group, name).resize((*plan.shape, seeds, *rest))
         self._coordinates(group, plan)
 
     def _coordinates(self, group: zarr.Group, plan: Plan) -> None:
         """Coordinate arrays, so that ``xarray.open_zarr(path, group=policy)`` reads the store."""
-        wanted = {axis: np.asarray(list(self.study.grid[axis])) for axis in plan.axes}
-        wanted |= {"round": np.asarray(self.study.checkpoints), "seed": np.arange(group["regret"].shape[len(plan.shape)])}
+        wanted = {axis: np.asarray(list(self.study.axes[axis])) for axis in plan.axes}
+        wanted |= {"round": np.asarray(self.study.rounds), "seed": np.arange(_array(group, "regret").shape[len(plan.shape)])}
         for name, values in wanted.items():
             if values.dtype.kind == "U":
                 continue  # labels are in the study's description; Zarr's strings have no settled format
-            if name not in group or group[name].shape != values.shape:
+            if name not in group or _array(group, name).shape != values.shape:
                 group.create_array(name, data=values, dimension_names=[name], overwrite=True)
 
     def write(self, policy: str, point: np.ndarray, seed: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
@@ -119,18 +122,22 @@ class Store:
           seed: int [lanes].
           values: each quantity, [lanes, ...].
         """
-        plan, group = self.study.plans[policy], self.root[policy]
+        plan, group = self.study.plans[policy], self._group(policy)
         for name in sorted(values, key=lambda n: n == "regret"):
             for p in np.unique(point):
                 lanes = np.flatnonzero(point == p)
                 where = np.unravel_index(p, plan.shape) if plan.shape else ()
                 seeds = seed[lanes]
-                array = group[name]
+                array = _array(group, name)
                 if np.array_equal(seeds, np.arange(seeds[0], seeds[0] + len(seeds))):
                     array[(*where, slice(int(seeds[0]), int(seeds[0]) + len(seeds)))] = values[name][lanes]
                 else:
                     for lane, s in zip(lanes, seeds, strict=True):
                         array[(*where, int(s))] = values[name][lane]
+
+
+def _array(group: zarr.Group, name: str) -> zarr.Array:
+    return cast(zarr.Array, group[name])
 
 
 def _identity(study: Study) -> dict[str, Any]:

@@ -82,69 +82,64 @@ class Study:
     metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
     seed: int = 0
 
+    # Worked out from the fields above.
+    source: Bound = dataclasses.field(init=False, repr=False)  # the problem's factory
+    axes: Mapping[str, Mapping[Any, Any]] = dataclasses.field(init=False, repr=False)  # coordinate -> value, for each axis
+    rounds: tuple[int, ...] = dataclasses.field(init=False, repr=False)  # the checkpoints
+    plans: Mapping[str, "Plan"] = dataclasses.field(init=False, repr=False)
+
     def __post_init__(self):
         """Checks everything and builds each policy once at each of its grid points."""
-        set_ = functools.partial(object.__setattr__, self)
         validate.size("seeds", self.seeds)
         validate.size("horizon", self.horizon, 1, 2**31 - 2**10)
         validate.size("seed", self.seed, 0, 2**32 - 1)
-        set_("checkpoints", _checkpoints(self.checkpoints, self.horizon))
-        set_("metrics", _metrics(self.metrics))
-        set_("grid", _grid(self.grid))
-        set_("problem", _bound("problem", self.problem))
+        _check_metrics(self.metrics)
         if not isinstance(self.policies, Mapping) or not self.policies:
             raise ValueError(f"policies must be a non-empty mapping from names to factories; got {self.policies!r}")
         for name in self.policies:
             if not isinstance(name, str) or not name or "/" in name:
                 raise ValueError(f"policies must have non-empty names without '/'; got {name!r}")
-        problem_axes = _axes(self.problem, self.grid)
-        problems = [self._problem(point) for point in self._points(problem_axes)]
-        sizes = problems[0].sizes
-        plans = {}
-        for name, factory in self.policies.items():
-            factory = _with_sizes(_bound(f"policies[{name!r}]", factory), sizes)
-            _require(name, factory, self.grid)
-            axes = tuple(a for a in self.grid if a in _axes(factory, self.grid) or a in problem_axes)
-            plans[name] = self._plan(name, factory, axes, problem_axes)
-        unused = [axis for axis in self.grid if not any(axis in plan.axes for plan in plans.values())]
-        if unused:
-            raise ValueError(f"grid axis {unused[0]!r} is an argument of no policy and not of the problem, or fixed in all of them")
-        set_("policies", MappingProxyType({name: plan.factory for name, plan in plans.items()}))
-        set_("plans", MappingProxyType(plans))
-
-    plans: Mapping[str, "Plan"] = dataclasses.field(init=False, repr=False)
+        for name, value in (
+            ("rounds", _rounds(self.checkpoints, self.horizon)),
+            ("axes", _axes(self.grid)),
+            ("source", _bound("problem", self.problem)),
+        ):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "plans", MappingProxyType({name: self._plan(name, factory) for name, factory in self.policies.items()}))
+        for axis in self.axes:
+            if not any(axis in plan.axes for plan in self.plans.values()):
+                raise ValueError(f"grid axis {axis!r} is an argument of no policy and not of the problem, or fixed in all of them")
 
     def _points(self, axes: Sequence[str]) -> list[dict[str, Any]]:
-        return [dict(zip(axes, values, strict=True)) for values in itertools.product(*(self.grid[a].values() for a in axes))]
+        return [dict(zip(axes, values, strict=True)) for values in itertools.product(*(self.axes[a].values() for a in axes))]
 
-    def _problem(self, point: Mapping[str, Any]) -> Problem:
-        return self.problem(**point)
-
-    def _plan(self, name: str, factory: Bound, axes: tuple[str, ...], problem_axes: tuple[str, ...]) -> "Plan":
-        swept = [a for a in axes if a in _axes(factory, self.grid)]
+    def _plan(self, name: str, factory: Callable[..., Policy]) -> "Plan":
+        problem_axes = _taken(self.source, self.axes)
+        _require("problem", self.source, self.axes)
+        sizes = [_build("problem", self.source, point, Problem).sizes for point in self._points(problem_axes)][0]
+        bound = _with_sizes(_bound(f"policies[{name!r}]", factory), sizes)
+        policy_axes = _taken(bound, self.axes)
+        _require(f"policy {name!r}", bound, self.axes)
+        axes = tuple(a for a in self.axes if a in policy_axes or a in problem_axes)
         arguments, claims = [], []
         for point in self._points(axes):
-            own = {a: point[a] for a in swept}
-            try:
-                policy = factory(**own)
-            except ValueError as error:
-                raise ValueError(f"policy {name!r}{' at ' + str(own) if own else ''}: {error}") from error
+            own = {a: point[a] for a in policy_axes}
+            policy = _build(f"policy {name!r}", bound, own, Policy)
             arguments.append({**own, **policy.derived} if own else {})
             claims.append(policy.claim)
-        stacked = {k: np.stack([np.asarray(a[k], np.float32) for a in arguments]) for k in arguments[0]}
-        outer = [{a: point[a] for a in problem_axes} for point in self._points(axes)]
-        problem = {a: np.stack([np.asarray(p[a], np.float32) for p in outer]) for a in problem_axes}
-        return Plan(factory, axes, tuple(len(self.grid[a]) for a in axes), stacked, problem, tuple(claims))
+        swept = {k: np.stack([np.asarray(a[k], np.float32) for a in arguments]) for k in arguments[0]}
+        outer = {a: np.stack([np.asarray(p[a], np.float32) for p in self._points(axes)]) for a in problem_axes}
+        return Plan(bound, axes, tuple(len(self.axes[a]) for a in axes), swept, outer, tuple(claims))
 
     def describe(self) -> dict[str, Any]:
         """The study as JSON types. Two studies are equal if their descriptions are."""
         return {
-            "problem": fingerprint(self.problem),
-            "policies": {name: fingerprint(factory) for name, factory in self.policies.items()},
-            "grid": fingerprint(self.grid),
+            "problem": fingerprint(self.source),
+            "policies": {name: fingerprint(plan.factory) for name, plan in self.plans.items()},
+            "grid": fingerprint(self.axes),
             "seeds": self.seeds,
             "horizon": self.horizon,
-            "checkpoints": list(self.checkpoints),
+            "checkpoints": list(self.rounds),
             "metrics": fingerprint(self.metrics),
             "seed": self.seed,
         }
@@ -156,10 +151,9 @@ class Study:
         return hash(json.dumps(self.describe(), sort_keys=True))
 
     def __reduce__(self):
+        """Pickles the fields; what is worked out from them is worked out again."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
-        plain = {k: dict(v) if isinstance(v, Mapping) else v for k, v in fields.items()}
-        plain["grid"] = {axis: dict(values) for axis, values in self.grid.items()}
-        return functools.partial(Study, **plain), ()
+        return functools.partial(Study, **fields), ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,13 +191,28 @@ def _parameters(factory: Bound) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(factory.function).parameters
 
 
-def _axes(factory: Bound, grid: Mapping[str, Any]) -> tuple[str, ...]:
+def _taken(factory: Bound, axes: Mapping[str, Any]) -> tuple[str, ...]:
     """The axes that the factory takes: its free arguments among them."""
-    axes = tuple(a for a in grid if a in _parameters(factory) and a not in factory.arguments)
-    for axis in axes:
+    taken = tuple(a for a in axes if a in _parameters(factory) and a not in factory.arguments)
+    for axis in taken:
         if _parameters(factory)[axis].annotation in (int, bool, "int", "bool"):
-            raise ValueError(f"grid axis {axis!r} is a static argument of {factory.function.__name__}: make one study for each value")
-    return axes
+            raise ValueError(f"grid axis {axis!r} is a static argument of {_name(factory)}: make one study for each value")
+    return taken
+
+
+def _name(factory: Bound) -> str:
+    return getattr(factory.function, "__name__", repr(factory.function))
+
+
+def _build(name: str, factory: Bound, point: Mapping[str, Any], kind: type) -> Any:
+    """The problem or policy at a grid point, with the point in the message if it cannot be built."""
+    try:
+        built = factory(**point)
+    except ValueError as error:
+        raise ValueError(f"{name}{f' at {dict(point)}' if point else ''}: {error}") from error
+    if not isinstance(built, kind):
+        raise ValueError(f"{name} must be a factory returning a {kind.__name__}; {_name(factory)} returned {built!r}")
+    return built
 
 
 def _with_sizes(factory: Bound, sizes: Mapping[str, int]) -> Bound:
@@ -211,14 +220,14 @@ def _with_sizes(factory: Bound, sizes: Mapping[str, int]) -> Bound:
     return Bound(factory.function, {**factory.arguments, **missing})
 
 
-def _require(name: str, factory: Bound, grid: Mapping[str, Any]) -> None:
+def _require(name: str, factory: Bound, axes: Mapping[str, Any]) -> None:
     for parameter in _parameters(factory).values():
-        given = parameter.name in factory.arguments or parameter.name in grid
-        if parameter.default is inspect.Parameter.empty and parameter.kind is inspect.Parameter.KEYWORD_ONLY and not given:
-            raise ValueError(f"policy {name!r} needs {parameter.name!r}: fix it with functools.partial or put it in the grid")
+        optional = parameter.default is not parameter.empty or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        if not optional and parameter.name not in factory.arguments and parameter.name not in axes:
+            raise ValueError(f"{name} needs {parameter.name!r}: fix it with functools.partial or put it in the grid")
 
 
-def _checkpoints(checkpoints: Any, horizon: int) -> tuple[int, ...]:
+def _rounds(checkpoints: Any, horizon: int) -> tuple[int, ...]:
     if checkpoints is None:
         return log_checkpoints(horizon)
     allowed = f"increasing integers from 1 to the horizon, {horizon}"
@@ -231,7 +240,7 @@ def _checkpoints(checkpoints: Any, horizon: int) -> tuple[int, ...]:
     return rounds
 
 
-def _metrics(metrics: Any) -> Mapping[str, Metric]:
+def _check_metrics(metrics: Any) -> None:
     if not isinstance(metrics, Mapping):
         raise ValueError(f"metrics must be a mapping from names to functions (state, instance) -> value; got {metrics!r}")
     for name, metric in metrics.items():
@@ -239,13 +248,12 @@ def _metrics(metrics: Any) -> Mapping[str, Metric]:
             raise ValueError(f"metrics must be named by identifiers other than 'regret'; got {name!r}")
         if not callable(metric):
             raise ValueError(f"metrics[{name!r}] must be a function (state, instance) -> value; got {metric!r}")
-    return MappingProxyType(dict(metrics))
 
 
 _RESERVED = ("policy", "seed", "round", "regret")
 
 
-def _grid(grid: Any) -> Mapping[str, Mapping[Any, Any]]:
+def _axes(grid: Any) -> Mapping[str, Mapping[Any, Any]]:
     """Each axis as a mapping from its coordinates to its values."""
     if not isinstance(grid, Mapping):
         raise ValueError(f"grid must be a mapping from argument names to values; got {grid!r}")

@@ -4,17 +4,18 @@ A traced value passes: it was checked as a number before anything was compiled.
 """
 
 import operator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
-import jax
 import numpy as np
+from jax.core import Tracer
 
 
 def _known(value: Any) -> bool:
-    return not isinstance(value, jax.core.Tracer)
+    return not isinstance(value, Tracer)
 
 
-def _fail(name: str, value: Any, allowed: str) -> None:
+def _fail(name: str, value: Any, allowed: str) -> NoReturn:
     raise ValueError(f"{name} must be {allowed}; got {value!r}")
 
 
@@ -49,7 +50,7 @@ def list_sizes(num_items: Any, list_len: Any) -> None:
     size("list_len", list_len, 1, num_items)
 
 
-def scalar(name: str, value: Any, allowed: str, test) -> None:
+def scalar(name: str, value: Any, allowed: str, test: Callable[[float], bool]) -> None:
     """One number, or a traced value, for which ``test`` holds."""
     if _known(value):
         number = _numbers(name, value, allowed)

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.typing import ArrayLike
 
 from jaxbandits.core import Draw, Draws
 from jaxbandits.engine.fence import fence
@@ -52,8 +53,8 @@ def _bits(floats: Array) -> Array:
 
 
 def unit_law(words: Array) -> Array:
-    """Uniform on the 2**24 midpoints (i + 1/2) / 2**24 of (0, 1), one for each word."""
-    return ((words >> np.uint32(8)).astype(jnp.float32) + 0.5) * np.float32(2.0**-24)
+    """Uniform on the multiples i / 2**24 in (0, 1), one for each word; i = 0 gives half a step, so that 0 and 1 never occur."""
+    return jnp.maximum((words >> np.uint32(8)).astype(jnp.float32), 0.5) * np.float32(2.0**-24)
 
 
 def bits_law(words: Array) -> Array:
@@ -143,7 +144,7 @@ def layout(streams: Mapping[int, Draws]) -> Layout:
     return Layout(streams, np.asarray(counters, np.uint32), first)
 
 
-def generate(plan: Layout, seed: Array, replica: Array, rounds: Array) -> dict[int, dict[str, Array]]:
+def generate(plan: Layout, seed: ArrayLike, replica: ArrayLike, rounds: Array) -> dict[int, dict[str, Array]]:
     """All numbers of some rounds.
 
     Args:
@@ -160,7 +161,9 @@ def generate(plan: Layout, seed: Array, replica: Array, rounds: Array) -> dict[i
 
     # Both words of a block leave through one complex64: a kernel with two outputs would compute every block twice.
     def blocks(seed, replica, rounds):
-        x0, x1 = threefry2x32(seed, replica[None, None, :], rounds.astype(jnp.uint32)[:, None, None], plan.blocks[None, :, None])
+        x0, x1 = threefry2x32(
+            seed, replica[None, None, :], rounds.astype(jnp.uint32)[:, None, None], jnp.asarray(plan.blocks)[None, :, None]
+        )
         return lax.complex(_float(x0), _float(x1))
 
     packed = fence(blocks)(seed, replica, rounds)

@@ -22,15 +22,15 @@ from jaxbandits.engine.fence import once
 CHUNK = 8
 """Rounds whose numbers are made together. Results do not depend on it."""
 
-Parameters = Mapping[str, Array]
+Parameters = Mapping[str, Any]
 """The swept arguments of a factory, by name, each with lanes on the last axis."""
 
 
 class Lanes(NamedTuple):
     """What tells the lanes of a tile apart."""
 
-    seed: Array  # (), uint32: the seed of the study
-    replica: Array  # [lanes], uint32: which of the study's seeds each lane runs
+    seed: Any  # (), uint32: the seed of the study
+    replica: Any  # [lanes], uint32: which of the study's seeds each lane runs
     policy: Parameters
     problem: Parameters
 
@@ -93,7 +93,7 @@ def start(program: Program, lanes: Lanes) -> Carry:
         return instance, program.policy(**policy_args).init(problem.preview(instance, z))
 
     instance, state = _each_lane(one, -1)(lanes.problem, lanes.policy, numbers)
-    return Carry(t=jnp.zeros((), jnp.int32), instance=instance, state=state, regret=sums.zero(lanes.replica.shape))
+    return Carry(t=jnp.zeros((), jnp.int32), instance=instance, state=state, regret=sums.zero(jnp.shape(lanes.replica)))
 
 
 def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, chunk: int = CHUNK) -> tuple[Carry, dict[str, PyTree]]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.stages import Compiled
 
 from jaxbandits.engine import scan, sums
 from jaxbandits.engine.scan import Lanes, Program
@@ -28,15 +29,18 @@ _CPU_OPTIONS = {
 }
 _LANE_ROUNDS_PER_CALL = 2e7
 
+Names = tuple[tuple[str, ...], tuple[str, ...]]
+Shapes = tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]
+
 
 class Executable(NamedTuple):
     """The compiled parts of a tile."""
 
-    start: Callable[[Lanes], scan.Carry]
-    advance: Callable[[Lanes, scan.Carry, Any], tuple[scan.Carry, dict[str, Any]]]
+    start: Compiled  # lanes -> carry
+    advance: Compiled  # (lanes, carry, checkpoints) -> carry, records
 
 
-def _options(device: jax.Device) -> dict[str, Any]:
+def _options(device: Any) -> dict[str, Any]:
     return _CPU_OPTIONS if device.platform == "cpu" else {}
 
 
@@ -44,9 +48,7 @@ _locks: dict[Any, threading.Lock] = {}
 _locks_lock = threading.Lock()
 
 
-def compile_tile(
-    program: Program, size: int, sweeps: tuple[tuple[str, ...], tuple[str, ...]], shapes: tuple, legs: int, device: int
-) -> Executable:
+def compile_tile(program: Program, size: int, sweeps: Names, shapes: Shapes, legs: int, device: int) -> Executable:
     """The executable of a tile, compiled once for each set of arguments in each process.
 
     Args:
@@ -75,7 +77,7 @@ def _compile(program, size, sweeps, shapes, legs, device) -> Executable:
     def arguments(names, shapes):
         return {name: like((*shape, size), jnp.float32) for name, shape in zip(names, shapes, strict=True)}
 
-    lanes = Lanes(
+    lanes: Any = Lanes(
         seed=like((), jnp.uint32),
         replica=like((size,), jnp.uint32),
         policy=arguments(sweeps[0], shapes[0]),
@@ -110,7 +112,7 @@ def schedule(checkpoints: np.ndarray, lanes: int) -> np.ndarray:
 
 
 def run_tile(
-    program: Program, lanes: Lanes, checkpoints: np.ndarray, device: int = 0, on_rounds: Callable[[int], None] | None = None
+    program: Program, lanes: Lanes, checkpoints: np.ndarray, device: int = 0, report: Callable[[str, int], None] | None = None
 ) -> dict[str, np.ndarray]:
     """Runs a tile to its last checkpoint.
 
@@ -119,30 +121,34 @@ def run_tile(
       lanes: whom to run it for, as NumPy arrays; the number of lanes is a multiple of ``WIDTH``.
       checkpoints: int [n], increasing.
       device: index of the local device.
-      on_rounds: called with the number of rounds each time some have been done.
+      report: called with "compile", 0 before compiling and with "run" and the number of rounds each time some have been done.
 
     Returns:
       "regret", float64 [n, lanes], and each metric, [n, ..., lanes].
     """
-    size = len(lanes.replica)
+    size = np.shape(lanes.replica)[0]
     calls = schedule(np.asarray(checkpoints), size)
+    if report:
+        report("compile", 0)
     executable = compile_tile(program, *signature(lanes), calls.shape[1], device)
+    if report:
+        report("run", 0)
     lanes = jax.device_put(lanes, jax.local_devices()[device])
     carry, kept, done = executable.start(lanes), [], 0
     for stops in calls:
         carry, record = executable.advance(lanes, carry, jax.device_put(stops, jax.local_devices()[device]))
         high, low = record["regret"]
-        values = {**record, "regret": sums.on_host(sums.Sum(np.asarray(high), np.asarray(low)))}
+        values = {**record, "regret": sums.on_host(sums.Sum(high, low))}
         wanted = np.isin(stops, checkpoints) & (np.diff(stops, prepend=done) > 0)
         kept.append({name: np.asarray(value)[wanted] for name, value in values.items()})
-        if on_rounds:
-            on_rounds(int(stops[-1]) - done)
+        if report:
+            report("run", int(stops[-1]) - done)
         done = int(stops[-1])
     return {name: np.concatenate([k[name] for k in kept]) for name in kept[0]}
 
 
-def signature(lanes: Lanes) -> tuple:
+def signature(lanes: Lanes) -> tuple[int, Names, Shapes]:
     """What of a tile's lanes the executable depends on: their number, and names and shapes of the swept arguments."""
     names = tuple(lanes.policy), tuple(lanes.problem)
-    shapes = tuple(tuple(np.shape(v)[:-1] for v in swept.values()) for swept in (lanes.policy, lanes.problem))
-    return len(lanes.replica), names, shapes
+    policy, problem = (tuple(np.shape(v)[:-1] for v in swept.values()) for swept in (lanes.policy, lanes.problem))
+    return np.shape(lanes.replica)[0], names, (policy, problem)

@@ -41,7 +41,7 @@ def _unit_analytic_sigma(epsilon: float, delta: float) -> float:
     # delta falls in the standard deviation; the bracket holds every epsilon >= 1e-12 and delta >= 1e-300.
     target = math.log(delta)
     low, high = -15.0, 40.0
-    root = brentq(lambda log_s: max(_log_gaussian_delta(epsilon, math.exp(log_s)), -1e4) - target, low, high, xtol=1e-13)
+    root: float = brentq(lambda log_s: max(_log_gaussian_delta(epsilon, math.exp(log_s)), -1e4) - target, low, high, xtol=1e-13)  # pyright: ignore[reportAssignmentType]
     return math.exp(root) * (1.0 + 1e-7)  # rounded up, so that neither bisection nor float32 leaves too little noise
 
 
@@ -104,12 +104,11 @@ def composed_delta(num_queries: int, epsilon_each: float, epsilon: float, delta_
     log_p, log_q = -np.logaddexp(0.0, -epsilon_each), -np.logaddexp(0.0, epsilon_each)
     first = log_binomial + (k - missed) * log_p + missed * log_q
     gain = (k - 2 * missed) * epsilon_each - epsilon  # log of the ratio of the two terms
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", divide="ignore"):  # a delta of 1 has the logarithm of 0 on the way
         terms = np.where(gain > 0, np.exp(first) * -np.expm1(-np.maximum(gain, 0)), 0.0)
-    return float(-np.expm1(k * np.log1p(-delta_each) + np.log1p(-min(terms.sum(), 1.0))))
+        return float(-np.expm1(k * np.log1p(-delta_each) + np.log1p(-min(terms.sum(), 1.0))))
 
 
-@functools.lru_cache(maxsize=4096)
 def split_epsilon(num_queries: int, epsilon: float, delta: float) -> float:
     """The largest epsilon each of ``num_queries`` pure releases may have so that together they are (epsilon, delta)-private.
 
@@ -126,6 +125,11 @@ def split_epsilon(num_queries: int, epsilon: float, delta: float) -> float:
     validate.size("num_queries", num_queries)
     validate.epsilon(epsilon)
     validate.delta(delta)
+    return _split_epsilon(int(num_queries), float(epsilon), float(delta))
+
+
+@functools.lru_cache(maxsize=4096)
+def _split_epsilon(num_queries: int, epsilon: float, delta: float) -> float:
     if math.isinf(epsilon):
         return math.inf
     low = epsilon / num_queries

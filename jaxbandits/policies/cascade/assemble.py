@@ -29,7 +29,7 @@ def prefix(click: Array, list_len: int) -> Prefix:
 class NoisyPrefixState(NamedTuple):
     """Observations of every item."""
 
-    count: Array  # [num_items], int32
+    counts: Array  # [num_items], int32
     total: Array  # [num_items], float32: sum of the noisy values
 
 
@@ -56,11 +56,11 @@ def noisy_prefix_policy(
     """
 
     def init(preview):
-        return NoisyPrefixState(count=jnp.ones(num_items, jnp.int32), total=preview.astype(jnp.float32))
+        return NoisyPrefixState(counts=jnp.ones(num_items, jnp.int32), total=preview.astype(jnp.float32))
 
     def act(state, round_, z):
-        mean = state.total * indices.inverse(state.count)
-        return lanes.top_k(index(round_.t, mean, state.count), list_len)
+        mean = state.total * indices.inverse(state.counts)
+        return lanes.top_k(index(round_.t, mean, state.counts), list_len)
 
     def report(round_, action, click, z):
         raw = prefix(click, list_len)
@@ -69,7 +69,7 @@ def noisy_prefix_policy(
 
     def update(state, t, action, message, z):
         return NoisyPrefixState(
-            count=lanes.add_at(state.count, action, message.observed.astype(jnp.int32)),
+            counts=lanes.add_at(state.counts, action, message.observed.astype(jnp.int32)),
             total=lanes.add_at(state.total, action, message.value),
         )
 

@@ -26,7 +26,7 @@ from jaxbandits.policies import index as indices
 class FirstState(NamedTuple):
     """Observations of every item at the front of the list."""
 
-    count: Array  # [num_items], int32: rounds at the front
+    counts: Array  # [num_items], int32: rounds at the front
     ones: Array  # [num_items], int32: messages that were 1
     displayed: Array  # [num_items], int32: rounds in the list while some item had no data
 
@@ -38,27 +38,27 @@ def _list(index: Array, count: Array, list_len: int) -> Array:
 
 def _start(num_items: int) -> FirstState:
     zeros = jnp.zeros(num_items, jnp.int32)
-    return FirstState(count=zeros, ones=zeros, displayed=zeros)
+    return FirstState(counts=zeros, ones=zeros, displayed=zeros)
 
 
 def _learn(state: FirstState, t: Array, action: Array, bit: Array) -> FirstState:
     front = action[:1]
     # Each round gives one more item its first observation, so after num_items rounds no display count is looked at again.
     displayed = lanes.when(
-        t <= state.count.shape[0],
+        t <= state.counts.shape[0],
         lambda shown, action: lanes.add_at(shown, action, jnp.ones_like(action)),
         state.displayed,
         action,
     )
     return FirstState(
-        count=lanes.add_at(state.count, front, jnp.ones_like(front)),
+        counts=lanes.add_at(state.counts, front, jnp.ones_like(front)),
         ones=lanes.add_at(state.ones, front, bit[None]),
         displayed=displayed,
     )
 
 
 def _unseen_first(index: Array, state: FirstState) -> Array:
-    return jnp.where(state.count == 0, indices.UNSEEN - state.displayed.astype(jnp.float32), index)
+    return jnp.where(state.counts == 0, indices.UNSEEN - state.displayed.astype(jnp.float32), index)
 
 
 Send = Callable[[Array, dict], Array]
@@ -67,9 +67,9 @@ Send = Callable[[Array, dict], Array]
 def _ucb1(*, num_items: int, list_len: int, claim: Claim, device_draws, send: Send) -> Policy:
     def act(state, round_, z):
         # The debiased index is debias_factor * (this - flip_probability): the same order, so the same list.
-        inverse = indices.inverse(state.count)
+        inverse = indices.inverse(state.counts)
         bits = state.ones.astype(jnp.float32) * inverse + indices.ucb1_width(round_.t) * jnp.sqrt(inverse)
-        return _list(_unseen_first(bits, state), state.count, list_len)
+        return _list(_unseen_first(bits, state), state.counts, list_len)
 
     return Policy(
         claim=claim,
@@ -86,7 +86,7 @@ class FirstKLState(NamedTuple):
     """Observations of every item at the front, and the indices for the coming round."""
 
     seen: FirstState
-    index: Array  # [num_items], float32: KL-UCB index of the mean of the bits, before debiasing
+    upper: Array  # [num_items], float32: KL-UCB index of the mean of the bits, before debiasing
 
 
 def _kl_ucb(*, num_items: int, list_len: int, refresh_every: int, claim: Claim, device_draws, send: Send, cap: ArrayLike) -> Policy:
@@ -101,17 +101,17 @@ def _kl_ucb(*, num_items: int, list_len: int, refresh_every: int, claim: Claim, 
         return index(ones, count, cap, t + 1)
 
     def init(preview):
-        return FirstKLState(seen=_start(num_items), index=jnp.zeros(num_items, jnp.float32))
+        return FirstKLState(seen=_start(num_items), upper=jnp.zeros(num_items, jnp.float32))
 
     def act(state, round_, z):
-        return _list(_unseen_first(state.index, state.seen), state.seen.count, list_len)
+        return _list(_unseen_first(state.upper, state.seen), state.seen.counts, list_len)
 
     def update(state, t, action, bit, z):
         seen, front = _learn(state.seen, t, action, bit), action[:1]
         limit = jnp.asarray(cap, jnp.float32)
-        fresh = index(lanes.take(seen.ones, front), lanes.take(seen.count, front), limit, t + 1)
-        kept = lanes.set_at(state.index, front, fresh)
-        return FirstKLState(seen=seen, index=lanes.when(t % refresh_every == 0, refresh, kept, seen.ones, seen.count, limit, t))
+        fresh = index(lanes.take(seen.ones, front), lanes.take(seen.counts, front), limit, t + 1)
+        kept = lanes.set_at(state.upper, front, fresh)
+        return FirstKLState(seen=seen, upper=lanes.when(t % refresh_every == 0, refresh, kept, seen.ones, seen.counts, limit, t))
 
     return Policy(
         claim=claim,

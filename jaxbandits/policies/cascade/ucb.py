@@ -20,21 +20,21 @@ from jaxbandits.policies.cascade.assemble import prefix
 class CascadeState(NamedTuple):
     """Observations of every item."""
 
-    count: Array  # [num_items], int32
+    counts: Array  # [num_items], int32
     clicks: Array  # [num_items], int32
 
 
 def _start(num_items: int, preview: Array) -> CascadeState:
-    return CascadeState(count=jnp.ones(num_items, jnp.int32), clicks=preview)
+    return CascadeState(counts=jnp.ones(num_items, jnp.int32), clicks=preview)
 
 
 def _mean(state: CascadeState) -> Array:
-    return state.clicks.astype(jnp.float32) * indices.inverse(state.count)
+    return state.clicks.astype(jnp.float32) * indices.inverse(state.counts)
 
 
 def _learn(state: CascadeState, action: Array, message) -> CascadeState:
     return CascadeState(
-        count=lanes.add_at(state.count, action, message.observed.astype(jnp.int32)),
+        counts=lanes.add_at(state.counts, action, message.observed.astype(jnp.int32)),
         clicks=lanes.add_at(state.clicks, action, message.value),
     )
 
@@ -54,7 +54,7 @@ def cascade_ucb1(*, num_items: int, list_len: int) -> Policy:
     validate.list_sizes(num_items, list_len)
 
     def act(state, round_, z):
-        inverse = indices.inverse(state.count)
+        inverse = indices.inverse(state.counts)
         return lanes.top_k(state.clicks.astype(jnp.float32) * inverse + indices.ucb1_width(round_.t) * jnp.sqrt(inverse), list_len)
 
     return Policy(
@@ -72,7 +72,7 @@ class CascadeKLState(NamedTuple):
     """Observations of every item and the indices for the coming round."""
 
     seen: CascadeState
-    index: Array  # [num_items], float32
+    upper: Array  # [num_items], float32
 
 
 def cascade_kl_ucb(*, num_items: int, list_len: int, refresh_every: int = 8) -> Policy:
@@ -93,25 +93,25 @@ def cascade_kl_ucb(*, num_items: int, list_len: int, refresh_every: int = 8) -> 
     validate.size("refresh_every", refresh_every)
 
     def index(seen, t):
-        return indices.kl_ucb(_mean(seen), indices.inverse(seen.count), indices.exploration(t))
+        return indices.kl_ucb(_mean(seen), indices.inverse(seen.counts), indices.exploration(t))
 
     def init(preview):
         seen = _start(num_items, preview)
-        return CascadeKLState(seen=seen, index=index(seen, jnp.int32(1)))
+        return CascadeKLState(seen=seen, upper=index(seen, jnp.int32(1)))
 
     def update(state, t, action, message, z):
         seen = _learn(state.seen, action, message)
-        listed = CascadeState(count=lanes.take(seen.count, action), clicks=lanes.take(seen.clicks, action))
-        kept = lanes.set_at(state.index, action, index(listed, t + 1))
+        listed = CascadeState(counts=lanes.take(seen.counts, action), clicks=lanes.take(seen.clicks, action))
+        kept = lanes.set_at(state.upper, action, index(listed, t + 1))
         fresh = lanes.when(t % refresh_every == 0, lambda old, seen, t: index(seen, t + 1), kept, seen, t)
-        return CascadeKLState(seen=seen, index=fresh)
+        return CascadeKLState(seen=seen, upper=fresh)
 
     return Policy(
         claim=NON_PRIVATE,
         device_draws={},
         server_draws={},
         init=init,
-        act=lambda state, round_, z: lanes.top_k(state.index, list_len),
+        act=lambda state, round_, z: lanes.top_k(state.upper, list_len),
         report=lambda round_, action, click, z: prefix(click, list_len),
         update=update,
     )

@@ -1,0 +1,1 @@
+"""The papers' figures: one file a paper, each a list of studies and the figures drawn from them."""

@@ -1,0 +1,181 @@
+"""What is measured. Each function measures one thing and returns plain numbers, so that it can run in a process of its own."""
+
+import concurrent.futures
+import dataclasses
+import functools
+import itertools
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from experiments.benchmarks import measure, yardsticks
+from experiments.benchmarks.measure import Variant
+from jaxbandits import linear_checkpoints, log_checkpoints, problems
+from jaxbandits.core import Bound
+from jaxbandits.engine import scan, tiles
+from jaxbandits.policies import cascade
+
+LIST_LEN = 4
+EPSILON = 1.0
+DELTA = 1e-5
+
+
+def _means(num_items: int = 20) -> np.ndarray:
+    return np.linspace(0.5, 0.025, num_items)
+
+
+A = Bound(cascade.laplace_ucb, {"epsilon": EPSILON})
+
+OTHERS = {
+    "cascade_ucb1": Bound(cascade.cascade_ucb1, {}),
+    "cascade_kl_ucb": Bound(cascade.cascade_kl_ucb, {}),
+    "laplace_ucb_calibrated": Bound(cascade.laplace_ucb_calibrated, {"epsilon": EPSILON}),
+    "gaussian_ucb": Bound(cascade.gaussian_ucb, {"epsilon": EPSILON, "delta": DELTA}),
+    "first_ldp_ucb1": Bound(cascade.first_ldp_ucb1, {"epsilon": EPSILON}),
+    "first_ldp_kl_ucb": Bound(cascade.first_ldp_kl_ucb, {"epsilon": EPSILON}),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    """How much to measure."""
+
+    repeats: int = 5
+    at_least: float = 0.2  # seconds of one measurement
+    lanes: int = 512  # in a tile
+    horizon: int = 10_000  # of workload A against the yardsticks
+    compilations: int = 3
+    thread_tiles: int = 8
+    thread_horizon: int = 5_000
+    lane_counts: tuple[int, ...] = (512, 4_096, 65_536)
+    lane_horizon: int = 1_000
+    horizons: tuple[int, ...] = (1_000, 10_000, 100_000)
+    cost_horizon: int = 2_000  # of the other policies and sizes
+    policies: tuple[str, ...] = tuple(OTHERS)
+    selections: tuple[tuple[int, int], ...] = ((20, 12), (20, 16), (1_000, 10))  # items, length of the list
+    many_items_horizon: int = 200
+
+
+QUICK = Sizes()
+FULL = Sizes(horizons=(1_000, 10_000, 100_000, 1_000_000))
+
+
+class Job(NamedTuple):
+    """One policy on one problem up to one horizon."""
+
+    program: scan.Program
+    checkpoints: np.ndarray
+
+    def lanes(self, size: int, first: int = 0) -> scan.Lanes:
+        """A tile of consecutive replicas."""
+        replica = np.arange(first, first + size, dtype=np.uint32)
+        return scan.Lanes(seed=np.uint32(0), replica=replica, policy={}, problem={})
+
+    def run(self, size: int, first: int = 0) -> dict[str, np.ndarray]:
+        """What the tile records."""
+        return tiles.run_tile(self.program, self.lanes(size, first), self.checkpoints)
+
+    def variant(self, size: int) -> Variant:
+        """One tile, to be timed by the lane-round."""
+        return Variant(lambda: self.run(size), float(size) * int(self.checkpoints[-1]))
+
+
+def job(policy: Bound, checkpoints: Sequence[int], num_items: int = 20, list_len: int = LIST_LEN) -> Job:
+    """The policy on the problem of workload A, or on one of another size."""
+    problem = Bound(problems.cascade, {"means": _means(num_items), "list_len": list_len})
+    sized = Bound(policy.function, {**policy.arguments, "num_items": num_items, "list_len": list_len})
+    return Job(scan.Program(problem=problem, policy=sized), np.asarray(checkpoints))
+
+
+def compile_seconds(sizes: Sizes) -> tuple[float, float]:
+    """Seconds of wall and of CPU time for the two executables of a tile, from tracing on; for a process that compiled nothing yet."""
+    a = job(A, log_checkpoints(sizes.horizon))
+    tile = a.lanes(sizes.lanes)
+    legs = tiles.schedule(a.checkpoints, sizes.lanes).shape[1]
+    jax.local_devices()  # starting JAX is not compiling
+    wall, cpu = time.perf_counter(), time.process_time()
+    tiles.compile_tile(a.program, *tiles.signature(tile), legs, 0)
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def workload(sizes: Sizes) -> dict[str, Any]:
+    """The engine and the yardsticks on workload A: nanoseconds per lane-round, and the regret each arrives at."""
+    work = float(sizes.lanes) * sizes.horizon
+    a = job(A, log_checkpoints(sizes.horizon))
+    variants, regret, missing = {}, {}, {}
+
+    def add(name, simulate):
+        def call():
+            regret[name] = simulate()
+
+        variants[name] = Variant(call, work)
+
+    add("engine", lambda: a.run(sizes.lanes)["regret"][-1])
+    for make in (yardsticks.idiomatic, yardsticks.scalar):
+        try:
+            add(make.__name__, make(_means(), LIST_LEN, EPSILON, sizes.horizon, sizes.lanes))
+        except ImportError as error:
+            missing[make.__name__] = str(error)
+    nanoseconds = measure.interleaved(variants, sizes.repeats, sizes.at_least)
+    means = {name: (float(np.mean(x)), float(np.std(x) / len(x) ** 0.5)) for name, x in regret.items()}
+    gaps = [measure.gap(x, y) for x, y in itertools.combinations(regret.values(), 2)]
+    return {"nanoseconds": nanoseconds, "regret": means, "gap": max(gaps), "missing": missing}
+
+
+def threads(sizes: Sizes) -> dict[str, list[float]]:
+    """Wall nanoseconds per lane-round of many tiles, with one worker and with two."""
+    a = job(A, log_checkpoints(sizes.thread_horizon))
+    work = float(sizes.thread_tiles) * sizes.lanes * sizes.thread_horizon
+    firsts = [sizes.lanes * i for i in range(sizes.thread_tiles)]
+    with concurrent.futures.ThreadPoolExecutor(1) as one, concurrent.futures.ThreadPoolExecutor(2) as two:
+
+        def variant(pool):
+            return Variant(lambda: list(pool.map(functools.partial(a.run, sizes.lanes), firsts)), work)
+
+        return measure.interleaved({"1": variant(one), "2": variant(two)}, sizes.repeats, sizes.at_least, time.perf_counter)
+
+
+def lanes(sizes: Sizes) -> dict[str, list[float]]:
+    """Nanoseconds per lane-round for growing numbers of lanes, run tile after tile, the results kept as a study keeps them."""
+    a = job(A, log_checkpoints(sizes.lane_horizon))
+
+    def variant(count):
+        def call():
+            return np.concatenate([a.run(sizes.lanes, first)["regret"] for first in range(0, count, sizes.lanes)], axis=1)
+
+        return Variant(call, float(count) * sizes.lane_horizon)
+
+    return measure.interleaved({str(n): variant(n) for n in sizes.lane_counts}, sizes.repeats, sizes.at_least)
+
+
+def rounds(sizes: Sizes) -> dict[str, list[float]]:
+    """Nanoseconds per lane-round for growing horizons."""
+    variants = {str(t): job(A, log_checkpoints(t)).variant(sizes.lanes) for t in sizes.horizons}
+    return measure.interleaved(variants, sizes.repeats, sizes.at_least)
+
+
+def memory(sizes: Sizes, horizon: int) -> float | None:
+    """The most memory the process has held, in MB, after a tile of so many rounds; the number of checkpoints is the same for all."""
+    job(A, linear_checkpoints(horizon, min(100, *sizes.horizons))).run(sizes.lanes)
+    return measure.peak_megabytes()
+
+
+def policies(sizes: Sizes) -> dict[str, list[float]]:
+    """Nanoseconds per lane-round of other policies beside workload A."""
+    jobs = {"A": A, **{name: OTHERS[name] for name in sizes.policies}}
+    variants = {name: job(policy, log_checkpoints(sizes.cost_horizon)).variant(sizes.lanes) for name, policy in jobs.items()}
+    return measure.interleaved(variants, sizes.repeats, sizes.at_least)
+
+
+def selection(sizes: Sizes) -> dict[str, list[float]]:
+    """Nanoseconds per lane-round of Algorithm 2 with longer lists and with many items, in tiles of the size a study would use."""
+    variants = {"A": job(A, log_checkpoints(sizes.cost_horizon)).variant(sizes.lanes)}
+    for num_items, list_len in sizes.selections:
+        horizon = sizes.cost_horizon if num_items <= 100 else sizes.many_items_horizon
+        it = job(A, log_checkpoints(horizon), num_items, list_len)
+        size = tiles.tile_size(sizes.lanes, scan.lane_bytes(it.program, it.lanes(1)), workers=1)
+        variants[f"{list_len} of {num_items}"] = it.variant(size)
+    return measure.interleaved(variants, sizes.repeats, sizes.at_least)

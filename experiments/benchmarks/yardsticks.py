@@ -1,0 +1,153 @@
+"""Workload A written the two usual ways, to measure the engine against.
+
+Both simulate what ``jaxbandits.policies.cascade.laplace_ucb`` does on ``jaxbandits.problems.cascade``: items in a random order
+for each lane, counts that start at 1 with one user's raw attractions, noisy values for the examined positions. Each draws its
+own random numbers, so they agree with the engine in law only.
+"""
+
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+Simulation = Callable[[], np.ndarray]
+"""Runs all lanes; returns the regret of each at the horizon."""
+
+
+def idiomatic(means: np.ndarray, list_len: int, epsilon: float, horizon: int, num_lanes: int) -> Simulation:
+    """Plain JAX as one writes it from the documentation: a step for one lane, ``scan`` over rounds, ``vmap`` over lanes.
+
+    Args:
+      means: [num_items], attraction probabilities.
+      list_len: length of the list.
+      epsilon: privacy level.
+      horizon: number of rounds.
+      num_lanes: number of lanes.
+    """
+    scale = list_len / epsilon
+    position = jnp.arange(list_len)
+
+    def lane(key):
+        order_key, user_key, key = jax.random.split(key, 3)
+        attraction = jax.random.permutation(order_key, jnp.asarray(means, jnp.float32))
+        best = 1 - jnp.prod(1 - lax.top_k(attraction, list_len)[0])
+
+        def step(carry, t):
+            key, total, count = carry
+            key, click_key, noise_key = jax.random.split(key, 3)
+            log_t = jnp.log(t.astype(jnp.float32))
+            index = total / count + (jnp.sqrt(1.5 * log_t) + scale * jnp.sqrt(24 * log_t)) * jnp.sqrt(1 / count)
+            action = lax.top_k(index, list_len)[1]
+            attracted = jax.random.bernoulli(click_key, attraction[action])
+            click = jnp.where(attracted.any(), jnp.argmax(attracted), list_len)
+            value = (position == click).astype(jnp.float32) + scale * jax.random.laplace(noise_key, (list_len,))
+            observed = position <= click
+            total = total.at[action].add(jnp.where(observed, value, 0.0))
+            count = count.at[action].add(observed.astype(jnp.float32))
+            return (key, total, count), best - (1 - jnp.prod(1 - attraction[action]))
+
+        total = jax.random.bernoulli(user_key, attraction).astype(jnp.float32)
+        return lax.scan(step, (key, total, jnp.ones_like(attraction)), jnp.arange(1, horizon + 1))[1]
+
+    simulate = jax.jit(jax.vmap(lane, out_axes=1))
+    keys = jax.random.split(jax.random.key(0), num_lanes)
+    return lambda: np.asarray(simulate(keys)).sum(axis=0, dtype=np.float64)
+
+
+def scalar(means: np.ndarray, list_len: int, epsilon: float, horizon: int, num_lanes: int) -> Simulation:
+    """A compiled loop, one lane after the other, as one writes it in C; here in Numba, without fast math.
+
+    Args:
+      means: [num_items], attraction probabilities.
+      list_len: length of the list.
+      epsilon: privacy level.
+      horizon: number of rounds.
+      num_lanes: number of lanes.
+
+    Raises:
+      ImportError: if Numba is not installed.
+    """
+    simulate = _compiled_loop()
+    skip = (1.0 - np.asarray(means)).astype(np.float32)
+    regret = np.empty(num_lanes)
+
+    def run():
+        simulate(skip, list_len, np.float32(list_len / epsilon), horizon, regret)
+        return regret.copy()
+
+    return run
+
+
+def _compiled_loop() -> Callable:
+    import numba
+
+    # NumPy's error model: Python's checks every divisor, and the check keeps the index loop from being vectorised.
+    compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy")
+    zero, half, one, low, exploration, privacy = (np.float32(x) for x in (0.0, 0.5, 1.0, -np.inf, 1.5, 24.0))
+    ulp = np.float32(2.0**-24)
+    golden, first, second = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+    s27, s30, s31, s40, bit = (np.uint64(x) for x in (27, 30, 31, 40, 1))
+
+    @compiled
+    def mix(z):  # of splitmix64, whose state is a counter
+        z = (z ^ (z >> s30)) * first
+        z = (z ^ (z >> s27)) * second
+        return z ^ (z >> s31)
+
+    @compiled
+    def unit(word):
+        return (np.float32(word >> s40) + half) * ulp
+
+    @compiled
+    def simulate(means_skip, list_len, scale, horizon, regret):
+        num_items = means_skip.shape[0]
+        count, total = np.empty(num_items, np.float32), np.empty(num_items, np.float32)
+        index, action = np.empty(num_items, np.float32), np.empty(list_len, np.int64)
+        best = one
+        for value in np.sort(means_skip)[:list_len]:
+            best *= value
+        for lane in range(regret.shape[0]):
+            state = mix(np.uint64(lane + 1) * golden)
+            skip = means_skip.copy()
+            for i in range(num_items - 1, 0, -1):
+                state += golden
+                j = int(mix(state) % np.uint64(i + 1))
+                skip[i], skip[j] = skip[j], skip[i]
+            for i in range(num_items):
+                state += golden
+                count[i], total[i] = one, one if unit(mix(state)) >= skip[i] else zero
+            lost = 0.0
+            for t in range(1, horizon + 1):
+                log_t = math.log(np.float32(t))
+                width = math.sqrt(exploration * log_t) + scale * math.sqrt(privacy * log_t)
+                for i in range(num_items):
+                    inverse = one / count[i]
+                    index[i] = total[i] * inverse + width * math.sqrt(inverse)
+                passed = one
+                for k in range(list_len):
+                    top, item = index[0], 0
+                    for i in range(1, num_items):
+                        if index[i] > top:
+                            top, item = index[i], i
+                    action[k], index[item] = item, low
+                    passed *= skip[item]
+                lost += passed - best
+                state += golden
+                click, passed = unit(mix(state)), one
+                for k in range(list_len):
+                    item = action[k]
+                    passed *= skip[item]
+                    state += golden
+                    word = mix(state)
+                    noise = -math.log(unit(word))
+                    clicked = click >= passed
+                    total[item] += (one if clicked else zero) + scale * (-noise if word & bit else noise)
+                    count[item] += one
+                    if clicked:
+                        break
+            regret[lane] = lost
+
+    return simulate

@@ -1,0 +1,203 @@
+"""The command line: ``jaxbandits list``, ``jaxbandits run``, ``jaxbandits plot``.
+
+The same factories and dataclasses as the library. An error is one line and exit status 2.
+"""
+
+import dataclasses
+import functools
+import inspect
+import json
+import pathlib
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import tyro
+import xarray as xr
+
+from jaxbandits import policies, problems
+from jaxbandits.core import Policy
+from jaxbandits.run import claims, run
+from jaxbandits.study import Study
+
+POLICIES: dict[str, Callable[..., Policy]] = {name: getattr(policies.cascade, name) for name in policies.cascade.__all__}
+"""Every policy, by the name it has on the command line."""
+
+INSTANCES = {"two-level": problems.two_level, "linear": problems.linear}
+
+
+@dataclasses.dataclass(frozen=True)
+class List:
+    """Lists the policies with their arguments and what they claim at epsilon 1, delta 1e-3."""
+
+    json: bool = False
+    """Print JSON."""
+
+    def __call__(self) -> None:
+        """Prints the list."""
+        rows = [_describe(name, factory) for name, factory in POLICIES.items()]
+        if self.json:
+            print(json.dumps(rows, indent=1))
+            return
+        wide = max(len(row["policy"]) for row in rows)
+        for row in rows:
+            print(f"{row['policy']:{wide}}  {row['claim']:13}  {row['summary']}")
+
+
+def _describe(name: str, factory: Callable[..., Policy]) -> dict[str, Any]:
+    parameters = inspect.signature(factory).parameters
+    values = {k: v for k, v in {"num_items": 4, "list_len": 2, "epsilon": 1.0, "delta": 1e-3}.items() if k in parameters}
+    claim = factory(**values).claim
+    summary = (inspect.getdoc(factory) or "").split("\n", 1)[0]
+    return {"policy": name, "arguments": list(parameters), "claim": claim.label(), "flaw": claim.flaw, "summary": summary}
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """Runs a cascading bandit and prints the final regret of each policy.
+
+    Example: jaxbandits run --policies laplace_ucb first_ldp_kl_ucb --epsilon 0.5 1 2 --seeds 50 --plot regret.png
+    """
+
+    policies: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]")]
+    """Policies, as `jaxbandits list` names them."""
+    epsilon: tuple[float, ...] = ()
+    """Privacy levels to sweep, for the policies that have one."""
+    delta: float = 1e-3
+    """Delta, for the policies that have one."""
+    noise_scale: float = 1.0
+    """Factor on the noise, for the policies that have one. Any other than 1 voids a guarantee."""
+    radius_scale: float = 1.0
+    """Factor on the noise part of the radius, for the policies that have one."""
+    instance: Literal["two-level", "linear"] = "two-level"
+    """Attraction probabilities: 0.2 for list_len items and 0.05 for the others, or 0.5 down to 0.05."""
+    clicks: pathlib.Path | None = None
+    """A click log in CSV or Parquet, columns `shown` and `click`, to estimate the attraction probabilities from instead."""
+    num_items: int = 20
+    """Number of items of the instance."""
+    list_len: int = 4
+    """Length of the displayed list."""
+    horizon: int = 100_000
+    """Number of rounds."""
+    seeds: int = 20
+    """Number of seeds."""
+    seed: int = 0
+    """Seed of the whole study."""
+    store: pathlib.Path | None = None
+    """Directory for the results; running again finishes what is missing, and more seeds top it up."""
+    save: pathlib.Path | None = None
+    """Write the Dataset as NetCDF 3 for `jaxbandits plot`, xarray or other tools."""
+    plot: pathlib.Path | None = None
+    """Draw the figure: regret against epsilon if several are swept, else against the round."""
+    json: bool = False
+    """Print JSON."""
+    progress: bool = True
+    """Show a progress bar."""
+
+    def __call__(self) -> None:
+        """Runs, prints, draws."""
+        study = self.study()
+        dataset = run(study, store=self.store, progress=self.progress)
+        _report(dataset, study, as_json=self.json)
+        if self.save:
+            dataset.to_netcdf(self.save, engine="scipy")
+        if self.plot:
+            _draw(dataset, self.plot)
+
+    def study(self) -> Study:
+        """The study that the options describe."""
+        chosen = {}
+        for name in self.policies:
+            if name not in POLICIES:
+                raise ValueError(f"policies must be among {', '.join(POLICIES)}; got {name!r}")
+            parameters = inspect.signature(POLICIES[name]).parameters
+            fixed = {"delta": self.delta, "noise_scale": self.noise_scale, "radius_scale": self.radius_scale}
+            chosen[name] = functools.partial(POLICIES[name], **{k: v for k, v in fixed.items() if k in parameters})
+        return Study(
+            problem=self._problem(),
+            policies=chosen,
+            grid={"epsilon": self.epsilon} if self.epsilon else {},
+            seeds=self.seeds,
+            horizon=self.horizon,
+            seed=self.seed,
+        )
+
+    def _problem(self) -> Callable[..., Any]:
+        if self.clicks:
+            return problems.from_clicks(self.clicks).problem(self.list_len)
+        good = {"num_good": self.list_len} if self.instance == "two-level" else {}
+        means = INSTANCES[self.instance](self.num_items, **good)
+        return functools.partial(problems.cascade, means=means, list_len=self.list_len)
+
+
+@dataclasses.dataclass(frozen=True)
+class Plot:
+    """Draws a figure from a Dataset that `jaxbandits run --save` wrote."""
+
+    dataset: tyro.conf.Positional[pathlib.Path]
+    """The NetCDF file."""
+    out: tyro.conf.Positional[pathlib.Path]
+    """The figure: its ending chooses the format."""
+
+    def __call__(self) -> None:
+        """Draws."""
+        if not self.dataset.is_file():
+            raise ValueError(f"dataset must be a file; got {str(self.dataset)!r}")
+        with xr.open_dataset(self.dataset, engine="scipy") as dataset:
+            _draw(dataset.load(), self.out)
+
+
+def _draw(dataset: xr.Dataset, path: pathlib.Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from jaxbandits import plot
+
+    swept = [d for d in dataset["regret"].dims if d not in ("policy", "seed", "round")]
+    if swept and dataset.sizes[swept[0]] > 1:
+        ax = plot.regret_against(dataset, str(swept[0]))
+    else:
+        ax = plot.regret(dataset.isel(dict.fromkeys(swept, 0)))
+    with plot.plt.rc_context(plot.STYLE):
+        ax.figure.savefig(path)
+    print(f"wrote {path}")
+
+
+def _report(dataset: xr.Dataset, study: Study, *, as_json: bool) -> None:
+    """The final regret of each policy at each of its grid points, with its standard error."""
+    final = dataset["regret"].isel(round=-1)
+    rows = []
+    for name, plan in study.plans.items():
+        for flat, claim in enumerate(claims(study)[name]):
+            where = np.unravel_index(flat, plan.shape) if plan.shape else ()
+            point = {axis: list(study.axes[axis])[int(i)] for axis, i in zip(plan.axes, where, strict=True)}
+            values = final.sel(policy=name, **point).isel({a: 0 for a in study.axes if a not in plan.axes}).values
+            error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+            rows.append({"policy": name, **point, "regret": float(values.mean()), "standard_error": error, "claim": claim})
+    if as_json:
+        print(json.dumps([{k: None if v != v else v for k, v in row.items()} for row in rows], indent=1))
+        return
+    wide = max(len(row["policy"]) for row in rows)
+    print(
+        f"{'policy':{wide}}  {'epsilon':>8}  {'regret':>12}  {'s.e.':>9}  claim     (after {study.rounds[-1]:,} rounds, {study.seeds} seeds)"
+    )
+    for row in rows:
+        level = f"{row['epsilon']:g}" if "epsilon" in row else "-"
+        print(f"{row['policy']:{wide}}  {level:>8}  {row['regret']:12,.1f}  {row['standard_error']:9.1f}  {row['claim']['label']}")
+
+
+def main() -> None:
+    """Entry point of the ``jaxbandits`` command."""
+    command = tyro.extras.subcommand_cli_from_dict(
+        {"list": List, "run": Run, "plot": Plot}, description="Bandit algorithms under differential privacy, simulated by the thousand."
+    )
+    try:
+        command()
+    except (ValueError, FloatingPointError, OSError, ImportError) as error:
+        print(f"jaxbandits: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+if __name__ == "__main__":
+    main()

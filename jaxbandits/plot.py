@@ -1,0 +1,166 @@
+"""Figures of runs: the only file that imports matplotlib.
+
+Every line says in the legend what its policy claims: an epsilon only where it is a guarantee, else "no guarantee" or
+"non-private". Bands are of the mean over seeds unless another is asked for.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import EngFormatter
+
+from jaxbandits import stats
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F3C00", "#000000")
+"""Okabe and Ito's colours, which stay apart for the colour-blind, with the pale yellow replaced."""
+
+STYLE: dict[Any, Any] = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.titlesize": 10,
+    "axes.labelsize": 9,
+    "grid.color": "#E6E6E6",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.6,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "savefig.dpi": 150,
+    "savefig.bbox": "tight",
+}
+"""Settings for ``plt.rc_context``."""
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    with plt.rc_context(STYLE):
+        return plt.subplots(figsize=(5.2, 3.6), layout="constrained")[1]
+
+
+def _label(dataset: xr.Dataset, policy: str) -> str:
+    claims = np.unique(dataset["claim"].sel(policy=policy).values.astype(str))
+    if len(claims) == 1:
+        return f"{policy} ({claims[0]})"
+    kinds = {c.rsplit("-", 1)[-1] if c.endswith("DP") else c for c in claims}  # epsilon is on the axis
+    return f"{policy} ({' / '.join(sorted(kinds))})"
+
+
+def _policies(dataset: xr.Dataset, policies: Iterable[str] | None) -> list[str]:
+    known = [str(p) for p in np.atleast_1d(dataset["policy"].values)]
+    wanted = known if policies is None else list(policies)
+    for policy in wanted:
+        if policy not in known:
+            raise ValueError(f"policies must be among {', '.join(known)}; got {policy!r}")
+    return wanted
+
+
+def _selected(dataset: xr.Dataset, keep: Sequence[str]) -> xr.Dataset:
+    """The dataset with a policy dimension, once every grid axis but those in ``keep`` has been chosen."""
+    dataset = dataset.expand_dims("policy") if "policy" not in dataset.dims else dataset
+    left = [d for d in dataset["regret"].dims if d not in ("policy", "seed", "round", *keep)]
+    if left:
+        values = [v.item() if hasattr(v, "item") else v for v in dataset[left[0]].values[:8]]
+        raise ValueError(f"dataset must have one value of {left[0]!r} chosen, as by dataset.sel({left[0]}={values[0]!r}); it has {values}")
+    return dataset
+
+
+def _draw(ax: Axes, x: np.ndarray, band: xr.Dataset, label: str, style: dict[str, Any]) -> None:
+    (line,) = ax.plot(x, band["mean"].values, label=label, **style)
+    ax.fill_between(x, band["low"].values, band["high"].values, color=line.get_color(), alpha=0.18, linewidth=0)
+
+
+def regret(
+    dataset: xr.Dataset,
+    *,
+    metric: str = "regret",
+    policies: Iterable[str] | None = None,
+    band: stats.Band = stats.normal_band,
+    styles: dict[str, dict[str, Any]] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Cumulative regret against the round, a line and a band for each policy.
+
+    Args:
+      dataset: what ``run`` returned, with one value chosen on each grid axis: ``dataset.sel(epsilon=1.0)``.
+      metric: what to draw instead of the regret.
+      policies: which to draw, in this order; all by default.
+      band: the band over seeds.
+      styles: matplotlib line arguments by policy.
+      ax: where to draw; a new figure by default.
+
+    Raises:
+      ValueError: if a policy or metric is unknown or a grid axis has no value chosen.
+    """
+    dataset, ax = _selected(dataset, ()), _axes(ax)
+    values = stats.quantity(dataset, metric)
+    for i, policy in enumerate(_policies(dataset, policies)):
+        style = {"color": COLOURS[i % len(COLOURS)], **(styles or {}).get(policy, {})}
+        _draw(ax, dataset["round"].values, band(values.sel(policy=policy)), _label(dataset, policy), style)
+    ax.set_xlabel("round")
+    ax.set_ylabel("cumulative regret" if metric == "regret" else metric)
+    ax.set_xlim(0, float(dataset["round"][-1]))
+    ax.set_ylim(bottom=0, auto=True)  # still free to grow when more is drawn
+    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+    ax.legend()
+    return ax
+
+
+def regret_against(
+    dataset: xr.Dataset,
+    axis: str,
+    *,
+    metric: str = "regret",
+    policies: Iterable[str] | None = None,
+    band: stats.Band = stats.normal_band,
+    styles: dict[str, dict[str, Any]] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Final regret against a swept parameter, a line and a band for each policy.
+
+    Args:
+      dataset: what ``run`` returned, with one value chosen on each other grid axis.
+      axis: the swept parameter.
+      metric: what to draw instead of the regret.
+      policies: which to draw, in this order; all by default.
+      band: the band over seeds.
+      styles: matplotlib line arguments by policy.
+      ax: where to draw; a new figure by default.
+
+    Raises:
+      ValueError: if the axis, a policy or the metric is unknown, or another grid axis has no value chosen.
+    """
+    grid = [d for d in dataset["regret"].dims if d not in ("policy", "seed", "round")]
+    if axis not in grid:
+        raise ValueError(f"axis must be one of {', '.join(map(str, grid)) or 'the grid axes, of which there are none'}; got {axis!r}")
+    dataset, ax = _selected(dataset, (axis,)), _axes(ax)
+    values = stats.final(stats.quantity(dataset, metric))
+    for i, policy in enumerate(_policies(dataset, policies)):
+        style = {"color": COLOURS[i % len(COLOURS)], **(styles or {}).get(policy, {})}
+        _draw(ax, dataset[axis].values, band(values.sel(policy=policy)), _label(dataset, policy), style)
+    ax.set_xlabel(axis)
+    ax.set_ylabel(f"{'regret' if metric == 'regret' else metric} after {int(dataset['round'][-1]):,} rounds")
+    ax.legend()
+    return ax
+
+
+def bound(ax: Axes, rounds: np.ndarray, values: np.ndarray, label: str, **style: Any) -> Axes:
+    """Adds a theoretical bound, dashed.
+
+    Args:
+      ax: where to draw.
+      rounds: the rounds.
+      values: the bound at each of them.
+      label: its name in the legend.
+      style: matplotlib line arguments.
+    """
+    ax.plot(rounds, values, **{"linestyle": "--", "linewidth": 1.0, "color": "#555555", "label": label, **style})
+    ax.legend()
+    return ax

@@ -1,0 +1,153 @@
+"""Means and bands over seeds.
+
+Seeds are independent; within a seed all policies meet the same users, so differences between policies are best taken seed by
+seed, which is what ``paired_difference`` does.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import xarray as xr
+from scipy import stats as scipy_stats
+
+from jaxbandits import validate
+
+Band = Callable[[xr.DataArray], xr.Dataset]
+"""Values with a seed dimension -> a Dataset of mean, low and high without it."""
+
+
+def quantity(dataset: xr.Dataset, name: str) -> xr.DataArray:
+    """One recorded quantity of a run.
+
+    Args:
+      dataset: what ``run`` returned, or a selection of it.
+      name: "regret" or the name of a metric.
+
+    Raises:
+      ValueError: if nothing of that name was recorded.
+    """
+    if name not in dataset.data_vars:
+        raise ValueError(f"metric must be one of {', '.join(map(str, dataset.data_vars))}; got {name!r}")
+    return dataset[name]
+
+
+def _values(values: xr.DataArray) -> xr.DataArray:
+    if "seed" not in values.dims:
+        raise ValueError(f"values must have the dimension 'seed'; got {values.dims}")
+    return values
+
+
+def _level(level: float) -> float:
+    validate.scalar("level", level, "strictly between 0 and 1", lambda p: 0 < p < 1)
+    return level
+
+
+def standard_error(values: xr.DataArray) -> xr.DataArray:
+    """The standard error of the mean over seeds; NaN with one seed.
+
+    Args:
+      values: with the dimension seed.
+
+    Raises:
+      ValueError: if there is no such dimension.
+    """
+    seeds = _values(values).sizes["seed"]
+    if seeds == 1:
+        return values.isel(seed=0, drop=True) * math.nan
+    return values.std("seed", ddof=1) / math.sqrt(seeds)
+
+
+def normal_band(values: xr.DataArray, level: float = 0.95) -> xr.Dataset:
+    """Mean over seeds with its confidence band from Student's t.
+
+    Args:
+      values: with the dimension seed.
+      level: coverage at each point, strictly between 0 and 1.
+
+    Returns:
+      mean, low and high; the band is NaN with one seed.
+
+    Raises:
+      ValueError: if there is no seed dimension or the level is out of range.
+    """
+    mean = _values(values).mean("seed")
+    freedom = max(values.sizes["seed"] - 1, 1)
+    half = standard_error(values) * scipy_stats.t.ppf(0.5 + _level(level) / 2, freedom)
+    return xr.Dataset({"mean": mean, "low": mean - half, "high": mean + half})
+
+
+def quantile_band(values: xr.DataArray, level: float = 0.9) -> xr.Dataset:
+    """Mean over seeds with the range that holds the middle ``level`` of the seeds: how runs differ, not how sure the mean is.
+
+    Args:
+      values: with the dimension seed.
+      level: fraction of the seeds, strictly between 0 and 1.
+
+    Raises:
+      ValueError: if there is no seed dimension or the level is out of range.
+    """
+    tail = (1 - _level(level)) / 2
+    return xr.Dataset(
+        {
+            "mean": _values(values).mean("seed"),
+            "low": values.quantile(tail, "seed").drop_vars("quantile"),
+            "high": values.quantile(1 - tail, "seed").drop_vars("quantile"),
+        }
+    )
+
+
+def _pair(dataset: xr.Dataset, first: str, second: str, name: str) -> tuple[xr.DataArray, xr.DataArray]:
+    values = quantity(dataset, name)
+    for argument, policy in (("first", first), ("second", second)):
+        if policy not in values["policy"].values:
+            raise ValueError(f"{argument} must be one of {', '.join(map(str, values['policy'].values))}; got {policy!r}")
+    return values.sel(policy=first, drop=True), values.sel(policy=second, drop=True)
+
+
+def paired_difference(dataset: xr.Dataset, first: str, second: str, name: str = "regret", level: float = 0.95) -> xr.Dataset:
+    """Mean of first minus second over seeds, with its confidence band.
+
+    Taken within each seed, where both met the same users, so the band is narrower than that of two independent means.
+
+    Args:
+      dataset: what ``run`` returned.
+      first: a policy.
+      second: another.
+      name: "regret" or the name of a metric.
+      level: coverage at each point.
+
+    Raises:
+      ValueError: if a policy or the quantity is unknown or the level is out of range.
+    """
+    a, b = _pair(dataset, first, second, name)
+    return normal_band(a - b, level)
+
+
+def ratio(dataset: xr.Dataset, first: str, second: str, name: str = "regret", level: float = 0.95) -> xr.Dataset:
+    """Ratio of the means over seeds, first over second, with a confidence band by the delta method on pairs.
+
+    Args:
+      dataset: what ``run`` returned.
+      first: a policy.
+      second: another.
+      name: "regret" or the name of a metric.
+      level: coverage at each point.
+
+    Returns:
+      mean (the ratio), low and high; NaN where the mean of the second is 0.
+
+    Raises:
+      ValueError: if a policy or the quantity is unknown or the level is out of range.
+    """
+    a, b = _pair(dataset, first, second, name)
+    below = b.mean("seed").where(lambda m: m != 0)
+    value = a.mean("seed") / below
+    freedom = max(a.sizes["seed"] - 1, 1)
+    half = standard_error(a - value * b) / np.abs(below) * scipy_stats.t.ppf(0.5 + _level(level) / 2, freedom)
+    return xr.Dataset({"mean": value, "low": value - half, "high": value + half})
+
+
+def final(values: xr.DataArray) -> xr.DataArray:
+    """The values at the last checkpoint."""
+    return values.isel(round=-1)

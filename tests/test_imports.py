@@ -1,0 +1,69 @@
+"""Arrows between the rooms of the package go one way."""
+
+import ast
+import pathlib
+
+import pytest
+
+import jaxbandits
+
+ROOT = pathlib.Path(jaxbandits.__file__).parent
+# The rooms each room may enter. Files at the top level are rooms of their own.
+ALLOWED = {
+    "core": set(),
+    "validate": set(),
+    "engine": {"core"},
+    "mechanisms": {"core", "validate", "engine"},
+    "theory": {"core", "validate", "mechanisms"},
+    "problems": {"core", "validate", "engine", "mechanisms", "theory"},
+    "policies": {"core", "validate", "engine", "mechanisms", "theory"},
+    "study": {"core", "validate"},
+    "store": {"core", "validate", "study"},
+    "stats": {"core", "validate"},
+    "run": {"core", "validate", "engine", "study", "store"},
+    "plot": {"core", "validate", "stats"},
+}
+OUTERMOST = {"cli", "__init__"}
+
+
+def rooms_entered(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "jaxbandits":
+            parts = node.module.split(".")[1:]
+            names = [parts[0]] if parts else [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [a.name.split(".")[1] for a in node.names if a.name.startswith("jaxbandits.")]
+        yield from names
+
+
+def room(path):
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_arrows_go_one_way(path):
+    here = room(path)
+    if here in OUTERMOST:
+        return
+    backwards = set(rooms_entered(path)) - ALLOWED[here] - {here}
+    assert not backwards, f"{here} may not import {backwards}"
+
+
+def test_only_plot_imports_matplotlib_at_the_top():
+    for path in ROOT.rglob("*.py"):
+        top = [n for n in ast.parse(path.read_text()).body if isinstance(n, ast.Import | ast.ImportFrom)]
+        found = [n for n in top if "matplotlib" in ast.unparse(n)]
+        assert not found or room(path) == "plot", path
+
+
+def test_nothing_imports_the_experiments():
+    for path in ROOT.rglob("*.py"):
+        assert "experiments" not in {
+            n.split(".")[0] for n in ast.unparse(ast.parse(path.read_text())).split() if n.startswith("experiments")
+        }
+
+
+def test_no_file_is_long():
+    long = {str(p.relative_to(ROOT)): n for p in ROOT.rglob("*.py") if (n := len(p.read_text().splitlines())) > 400}
+    assert not long

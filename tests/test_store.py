@@ -1,0 +1,178 @@
+"""The store: resume, top up, refuse, and survive being killed."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+import xarray as xr
+import zarr
+
+from jaxbandits import Study, run
+from jaxbandits.engine import tiles
+from jaxbandits.policies import cascade as policies
+from jaxbandits.problems import cascade, linear
+
+
+def counts(state, instance):
+    return state.counts
+
+
+def study(**changes):
+    fields = {
+        "problem": partial(cascade, means=linear(6), list_len=2),
+        "policies": {"F": policies.first_ldp_ucb1, "ucb": policies.cascade_ucb1},
+        "grid": {"epsilon": [0.5, 2.0]},
+        "seeds": 20,
+        "horizon": 60,
+        "metrics": {"counts": counts},
+    }
+    return Study(**{**fields, **changes})
+
+
+@pytest.fixture(scope="module")
+def fresh():
+    return run(study(), progress=False)
+
+
+def lanes_run(monkeypatch):
+    """Counts the lanes that are run from now on."""
+    ran = []
+    original = tiles.run_tile
+
+    def counting(program, lanes, *args):
+        ran.append(len(lanes.replica))
+        return original(program, lanes, *args)
+
+    monkeypatch.setattr(tiles, "run_tile", counting)
+    return ran
+
+
+def test_written_and_read_back(tmp_path, fresh, monkeypatch):
+    xr.testing.assert_identical(run(study(), store=tmp_path / "s", progress=False), fresh)
+    ran = lanes_run(monkeypatch)
+    xr.testing.assert_identical(run(study(), store=tmp_path / "s", progress=False), fresh)
+    assert ran == []
+
+
+def test_more_seeds_top_up(tmp_path, fresh, monkeypatch):
+    run(study(seeds=5), store=tmp_path / "s", progress=False)
+    ran = lanes_run(monkeypatch)
+    xr.testing.assert_identical(run(study(), store=tmp_path / "s", progress=False), fresh)
+    assert sum(ran) < 2 * 15 + 15 + 2 * 16  # the 15 new seeds of three grid points, padded
+    ran.clear()
+    few = run(study(seeds=3), store=tmp_path / "s", progress=False)
+    xr.testing.assert_equal(few, fresh.isel(seed=slice(3)))
+    assert ran == []
+
+
+def test_an_interrupted_run_loses_nothing_finished(tmp_path, fresh, monkeypatch):
+    original, done = tiles.run_tile, []
+
+    def failing(*args):
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(original(*args))
+        return done[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tiles, "run_tile", failing)
+        with pytest.raises(KeyboardInterrupt):
+            run(study(), store=tmp_path / "s", max_tile=16, progress=False)
+    ran = lanes_run(monkeypatch)
+    xr.testing.assert_identical(run(study(), store=tmp_path / "s", max_tile=16, progress=False), fresh)
+    assert 0 < sum(ran) <= 64
+
+
+def test_holes_are_filled(tmp_path, fresh):
+    run(study(), store=tmp_path / "s", progress=False)
+    regret = zarr.open_group(tmp_path / "s", mode="r+")["F/regret"]
+    regret[1, [3, 7]] = np.nan
+    xr.testing.assert_identical(run(study(), store=tmp_path / "s", progress=False), fresh)
+
+
+def test_xarray_opens_it(tmp_path, fresh):
+    run(study(), store=tmp_path / "s", progress=False)
+    opened = xr.open_zarr(tmp_path / "s", group="F", consolidated=False)
+    np.testing.assert_array_equal(opened["regret"].sel(epsilon=2.0), fresh["regret"].sel(policy="F", epsilon=2.0))
+
+
+ANOTHER = {"horizon": {"horizon": 61}, "seed": {"seed": 1}, "grid": {"grid": {"epsilon": [0.5]}}, "metrics": {"metrics": {}}}
+
+
+@pytest.mark.parametrize("field", ANOTHER)
+def test_another_study_is_refused(tmp_path, field):
+    run(study(seeds=1), store=tmp_path / "s", progress=False)
+    with pytest.raises(ValueError, match=f"store must belong to this study.*with another {field if field != 'horizon' else '.*'}"):
+        run(study(seeds=1, **ANOTHER[field]), store=tmp_path / "s", progress=False)
+
+
+def test_something_else_is_refused(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match="store must be empty or hold a study"):
+        run(study(), store=tmp_path, progress=False)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_file_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match=r"store must be a directory that can be written; got '.*file'"):
+        run(study(), store=tmp_path / "file", progress=False)
+
+
+def test_a_read_only_directory_is_refused(tmp_path, monkeypatch):
+    def refuse(self, data):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(pathlib.Path, "write_bytes", refuse)  # the tests may run as a user who may write everywhere
+    with pytest.raises(ValueError, match="store must be a directory that can be written.*Permission denied"):
+        run(study(), store=tmp_path / "s", progress=False)
+
+
+VICTIM = """
+    from functools import partial
+    from jaxbandits import Study, run
+    from jaxbandits.policies import cascade as policies
+    from jaxbandits.problems import cascade, linear
+    study = Study(problem=partial(cascade, means=linear(6), list_len=2), policies={"F": policies.first_ldp_ucb1},
+                  grid={"epsilon": [0.5, 1.0, 2.0, 4.0]}, seeds=64, horizon=20_000)
+    if __name__ == "__main__":
+        import sys
+        print("started", flush=True)
+        run(study, store=sys.argv[1], max_tile=16, progress=False)
+"""
+
+
+def test_kill_in_the_middle(tmp_path):
+    """Kill -9 while tiles are being written; the next run finishes, and the bits are those of a run never interrupted."""
+    script = tmp_path / "victim.py"
+    script.write_text(textwrap.dedent(VICTIM))
+    store = tmp_path / "s"
+    process = subprocess.Popen([sys.executable, script, store], stdout=subprocess.PIPE, env={**os.environ, "JAX_PLATFORMS": "cpu"})
+    assert process.stdout.readline() == b"started\n"
+    deadline = time.monotonic() + 120
+    while not list(store.glob("F/regret/c/*/*")) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    made = Study(
+        problem=partial(cascade, means=linear(6), list_len=2),
+        policies={"F": policies.first_ldp_ucb1},
+        grid={"epsilon": [0.5, 1.0, 2.0, 4.0]},
+        seeds=64,
+        horizon=20_000,
+    )
+    before = np.asarray(zarr.open_group(store, mode="r")["F/regret"][..., -1])
+    assert np.isnan(before).any(), "it must have been killed before the end"
+    assert np.isfinite(before).any(), "and after some tiles were written"
+    resumed, whole = run(made, store=store, progress=False), run(made, progress=False)
+    np.testing.assert_array_equal(resumed["regret"], whole["regret"])
+    done = np.isfinite(before)
+    np.testing.assert_array_equal(before[done], whole["regret"].values[0, ..., -1][done])

@@ -1,0 +1,157 @@
+"""Studies: what they accept, what they refuse, and when two are the same."""
+
+import copy
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+
+from jaxbandits import Study, linear_checkpoints, log_checkpoints
+from jaxbandits.core import NON_PRIVATE, Bound
+from jaxbandits.policies import cascade as policies
+from jaxbandits.problems import cascade, linear, two_level
+
+GOOD = {
+    "problem": partial(cascade, means=linear(6), list_len=2),
+    "policies": {"laplace": policies.laplace_ucb, "ucb": policies.cascade_ucb1},
+    "grid": {"epsilon": [0.5, 1.0]},
+    "seeds": 3,
+    "horizon": 100,
+}
+
+
+def study(**changes):
+    return Study(**{**GOOD, **changes})
+
+
+def pulls(state, instance):
+    return state.counts
+
+
+def half(state, instance):
+    return state.counts[:2]
+
+
+BAD = {
+    "epsilon zero": ({"grid": {"epsilon": [0.0]}}, "policy 'laplace' at {'epsilon': 0.0}: epsilon must be a positive number.*got 0.0"),
+    "epsilon negative": ({"grid": {"epsilon": [1.0, -1.0]}}, "epsilon must be a positive number.*got -1.0"),
+    "epsilon NaN": ({"grid": {"epsilon": [float("nan")]}}, "grid\\['epsilon'\\] must be a sequence.*nan"),
+    "epsilon twice": ({"grid": {"epsilon": [1.0, 1.0]}}, "grid\\['epsilon'\\] must be a sequence of different"),
+    "epsilon a word": ({"grid": {"epsilon": ["high"]}}, "grid\\['epsilon'\\] must be"),
+    "epsilon a number": ({"grid": {"epsilon": 1.0}}, "grid\\['epsilon'\\] must be"),
+    "epsilon empty": ({"grid": {"epsilon": []}}, "grid\\['epsilon'\\] must have at least one value"),
+    "epsilon missing": ({"grid": {}}, "policy 'laplace' needs 'epsilon'"),
+    "axis unknown": ({"grid": {"epsilon": [1.0], "gamma": [1.0]}}, "grid axis 'gamma' is an argument of no policy"),
+    "axis static": (
+        {"grid": {"epsilon": [1.0], "list_len": [1, 2]}, "problem": partial(cascade, means=linear(6))},
+        "'list_len' is a static",
+    ),
+    "axis reserved": ({"grid": {"epsilon": [1.0], "round": [1.0]}}, "grid must have argument names other than"),
+    "axis shapes": (
+        {"grid": {"epsilon": [1.0], "means": {"a": linear(6), "b": linear(7)}}, "problem": partial(cascade, list_len=2)},
+        "grid\\['means'\\] must have values of one shape",
+    ),
+    "axis means out of range": (
+        {"grid": {"epsilon": [1.0], "means": {"a": [0.5, 1.5]}}, "problem": partial(cascade, list_len=2)},
+        "problem at.*means must be a vector of numbers in \\[0, 1\\]; got \\[0.5, 1.5\\]",
+    ),
+    "grid not a mapping": ({"grid": [1.0]}, "grid must be a mapping"),
+    "delta": ({"policies": {"g": partial(policies.gaussian_ucb, delta=1.5)}}, "delta must be strictly between 0 and 1; got 1.5"),
+    "list too long": ({"problem": partial(cascade, means=linear(3), list_len=4)}, "list_len must be an integer from 1 to 3; got 4"),
+    "means": ({"problem": partial(cascade, means=[0.5, 2.0], list_len=1)}, "means must be a vector of numbers in \\[0, 1\\]"),
+    "problem incomplete": ({"problem": partial(cascade, means=linear(3))}, "problem needs 'list_len'"),
+    "problem not a factory": ({"problem": 3}, "problem must be a factory.*got 3"),
+    "problem returns another": ({"problem": lambda: 3}, "problem must be a factory returning a Problem"),
+    "problem positional": ({"problem": partial(cascade, linear(3))}, "problem must fix its arguments by keyword"),
+    "problem unknown argument": ({"problem": partial(cascade, mean=[0.5])}, "problem fixes 'mean', which is not an argument"),
+    "policies empty": ({"policies": {}}, "policies must be a non-empty mapping"),
+    "policies a list": ({"policies": [policies.cascade_ucb1]}, "policies must be a non-empty mapping"),
+    "policy name": ({"policies": {"a/b": policies.cascade_ucb1}}, "policies must have non-empty names without '/'; got 'a/b'"),
+    "policy not a factory": ({"policies": {"a": None}}, "policies\\['a'\\] must be a factory"),
+    "policy returns another": ({"policies": {"a": lambda: NON_PRIVATE}, "grid": {}}, "policy 'a' must be a factory returning a Policy"),
+    "seeds": ({"seeds": 0}, "seeds must be an integer, at least 1; got 0"),
+    "seeds a float": ({"seeds": 2.5}, "seeds must be an integer"),
+    "horizon": ({"horizon": 0}, "horizon must be an integer from 1 to .*; got 0"),
+    "horizon too long": ({"horizon": 2**31}, "horizon must be an integer from 1 to"),
+    "seed": ({"seed": -1}, "seed must be an integer from 0 to 4294967295; got -1"),
+    "checkpoints unsorted": (
+        {"checkpoints": [10, 5]},
+        "checkpoints must be increasing integers from 1 to the horizon, 100; got \\[10, 5\\]",
+    ),
+    "checkpoints equal": ({"checkpoints": [5, 5]}, "checkpoints must be increasing"),
+    "checkpoints beyond": ({"checkpoints": [5, 101]}, "checkpoints must be increasing integers from 1 to the horizon, 100"),
+    "checkpoints zero": ({"checkpoints": [0, 5]}, "checkpoints must be"),
+    "checkpoints empty": ({"checkpoints": []}, "checkpoints must be"),
+    "checkpoints a number": ({"checkpoints": 5}, "checkpoints must be"),
+    "checkpoints floats": ({"checkpoints": [1.5]}, "checkpoints must be"),
+    "metric unknown": ({"metrics": {"pulls": "pulls"}}, "metrics\\['pulls'\\] must be a function"),
+    "metric name": ({"metrics": {"regret": pulls}}, "metrics must be named by identifiers other than 'regret'"),
+    "metrics a list": ({"metrics": ["pulls"]}, "metrics must be a mapping"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_before_anything_compiles(case, monkeypatch):
+    monkeypatch.setattr("jax.jit", lambda *a, **k: pytest.fail("compiled"))
+    changes, message = BAD[case]
+    with pytest.raises(ValueError, match=message):
+        study(**changes)
+
+
+def test_axes_go_where_they_are_taken():
+    made = study(grid={"epsilon": [0.5, 1.0], "means": {"a": linear(6), "b": two_level(6, 2)}}, problem=partial(cascade, list_len=2))
+    assert made.plans["laplace"].axes == ("epsilon", "means")
+    assert made.plans["ucb"].axes == ("means",)
+    assert made.plans["laplace"].arguments["epsilon"].tolist() == [0.5, 0.5, 1.0, 1.0]
+    assert made.plans["laplace"].problem_arguments["means"].shape == (4, 6)
+
+
+def test_a_fixed_argument_is_not_swept():
+    made = study(policies={"fixed": partial(policies.laplace_ucb, epsilon=3.0), "swept": policies.laplace_ucb})
+    assert made.plans["fixed"].axes == ()
+    assert [c.epsilon for c in made.plans["fixed"].claims] == [3.0]
+
+
+def test_derived_arguments_are_worked_out_at_each_point():
+    made = study(policies={"g": partial(policies.gaussian_ucb_calibrated, delta=1e-3)})
+    np.testing.assert_allclose(made.plans["g"].arguments["sigma"], np.sqrt(2) * np.array([4.6101, 2.5747]), rtol=1e-4)
+
+
+def test_equal_by_content_and_picklable():
+    assert study() == study()
+    assert hash(study()) == hash(study())
+    assert pickle.loads(pickle.dumps(study(metrics={"pulls": pulls}))) == study(metrics={"pulls": pulls})
+    assert copy.deepcopy(study()) == study()
+    for changes in ({"seeds": 4}, {"horizon": 99}, {"seed": 1}, {"grid": {"epsilon": [0.5]}}, {"metrics": {"pulls": half}}):
+        assert study(**changes) != study()
+    assert study(problem=partial(cascade, means=linear(6) + 1e-9, list_len=2)) != study()
+
+
+def test_a_changed_definition_is_another_study():
+    def make(shift):
+        def first(state, instance):
+            return state.counts[0] + shift
+
+        return first
+
+    assert study(metrics={"m": make(1)}) == study(metrics={"m": make(1)})
+    assert study(metrics={"m": make(1)}) != study(metrics={"m": make(2)})
+    assert Bound(make, {"shift": 1}) == Bound(make, {"shift": 1})
+    assert Bound(make, {"shift": 1}) != Bound(make, {"shift": 2})
+
+
+def test_frozen():
+    with pytest.raises(AttributeError):
+        study().seeds = 5
+
+
+def test_checkpoints():
+    assert log_checkpoints(1) == (1,)
+    assert log_checkpoints(1000, 1) == (1, 10, 100, 1000)
+    assert linear_checkpoints(10, 5) == (2, 4, 6, 8, 10)
+    assert linear_checkpoints(3, 100) == (1, 2, 3)
+    assert study(horizon=10).rounds == tuple(range(1, 11))
+    for bad in (0, -1, 2.5):
+        with pytest.raises(ValueError, match="horizon must be an integer, at least 1"):
+            log_checkpoints(bad)
