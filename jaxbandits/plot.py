@@ -41,8 +41,7 @@ STYLE: dict[Any, Any] = {
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
-    with plt.rc_context(STYLE):
-        return plt.subplots(figsize=(5.2, 3.6), layout="constrained")[1]
+    return plt.subplots(figsize=(5.2, 3.6), layout="constrained")[1]
 
 
 def _label(dataset: xr.Dataset, policy: str) -> str:
@@ -77,6 +76,7 @@ def _draw(ax: Axes, x: np.ndarray, band: xr.Dataset, label: str, style: dict[str
     ax.fill_between(x, band["low"].values, band["high"].values, color=line.get_color(), alpha=0.18, linewidth=0)
 
 
+@plt.rc_context(STYLE)
 def regret(
     dataset: xr.Dataset,
     *,
@@ -113,6 +113,7 @@ def regret(
     return ax
 
 
+@plt.rc_context(STYLE)
 def regret_against(
     dataset: xr.Dataset,
     axis: str,
@@ -151,6 +152,7 @@ def regret_against(
     return ax
 
 
+@plt.rc_context(STYLE)
 def bound(ax: Axes, rounds: np.ndarray, values: np.ndarray, label: str, **style: Any) -> Axes:
     """Adds a theoretical bound, dashed.
 

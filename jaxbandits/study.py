@@ -116,8 +116,8 @@ class Study:
     def _plan(self, name: str, factory: Callable[..., Policy]) -> "Plan":
         problem_axes = _taken(self.source, self.axes)
         _require("problem", self.source, self.axes)
-        sizes = [_build("problem", self.source, point, Problem).sizes for point in self._points(problem_axes)][0]
-        bound = _with_sizes(_bound(f"policies[{name!r}]", factory), sizes)
+        problems = [_build("problem", self.source, point, Problem) for point in self._points(problem_axes)]
+        bound = _with_sizes(_bound(f"policies[{name!r}]", factory), problems[0].sizes)
         policy_axes = _taken(bound, self.axes)
         _require(f"policy {name!r}", bound, self.axes)
         axes = tuple(a for a in self.axes if a in policy_axes or a in problem_axes)

@@ -101,7 +101,7 @@ def test_nan_never_reaches_a_result():
         horizon=100,
         seeds=2,
     )
-    with pytest.raises(FloatingPointError, match="nan of policy 'broken' is NaN at grid point {'epsilon': 1.0}, seed"):
+    with pytest.raises(FloatingPointError, match=r"nan of policy 'broken' is NaN at grid point {'epsilon': 1.0}, seed"):
         run(study, progress=False)
 
 

@@ -131,7 +131,7 @@ def test_a_read_only_directory_is_refused(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(pathlib.Path, "write_bytes", refuse)  # the tests may run as a user who may write everywhere
-    with pytest.raises(ValueError, match="store must be a directory that can be written.*Permission denied"):
+    with pytest.raises(ValueError, match=r"store must be a directory that can be written.*Permission denied"):
         run(study(), store=tmp_path / "s", progress=False)
 
 

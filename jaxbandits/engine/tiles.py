@@ -29,6 +29,7 @@ _CPU_OPTIONS = {
 }
 _LANE_ROUNDS_PER_CALL = 2e7
 
+Report = Callable[[str, int], None]
 Names = tuple[tuple[str, ...], tuple[str, ...]]
 Shapes = tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]
 
@@ -48,7 +49,9 @@ _locks: dict[Any, threading.Lock] = {}
 _locks_lock = threading.Lock()
 
 
-def compile_tile(program: Program, size: int, sweeps: Names, shapes: Shapes, legs: int, device: int) -> Executable:
+def compile_tile(
+    program: Program, size: int, sweeps: Names, shapes: Shapes, legs: int, device: int, report: Report | None = None
+) -> Executable:
     """The executable of a tile, compiled once for each set of arguments in each process.
 
     Args:
@@ -58,12 +61,16 @@ def compile_tile(program: Program, size: int, sweeps: Names, shapes: Shapes, leg
       shapes: the shape of each of them for one lane, in the same order.
       legs: checkpoints handed over at a time.
       device: index of the local device.
+      report: called with "compile", 0 before compiling.
     """
     key = (program, size, sweeps, shapes, legs, device)
     with _locks_lock:
+        new = key not in _locks
         lock = _locks.setdefault(key, threading.Lock())
+    if new and report:
+        report("compile", 0)
     with lock:  # threads that want the same executable wait for the one that compiles it
-        return _compile(program, size, sweeps, shapes, legs, device)
+        return _compile(*key)
 
 
 @functools.lru_cache(maxsize=256)
@@ -112,7 +119,7 @@ def schedule(checkpoints: np.ndarray, lanes: int) -> np.ndarray:
 
 
 def run_tile(
-    program: Program, lanes: Lanes, checkpoints: np.ndarray, device: int = 0, report: Callable[[str, int], None] | None = None
+    program: Program, lanes: Lanes, checkpoints: np.ndarray, device: int = 0, report: Report | None = None
 ) -> dict[str, np.ndarray]:
     """Runs a tile to its last checkpoint.
 
@@ -128,9 +135,7 @@ def run_tile(
     """
     size = np.shape(lanes.replica)[0]
     calls = schedule(np.asarray(checkpoints), size)
-    if report:
-        report("compile", 0)
-    executable = compile_tile(program, *signature(lanes), calls.shape[1], device)
+    executable = compile_tile(program, *signature(lanes), calls.shape[1], device, report)
     if report:
         report("run", 0)
     lanes = jax.device_put(lanes, jax.local_devices()[device])

@@ -1,0 +1,89 @@
+"""The command line as a stranger meets it."""
+
+import json
+import sys
+
+import pytest
+
+from jaxbandits import cli, problems
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["jaxbandits", *map(str, words)])
+        try:
+            cli.main()
+            status = 0
+        except SystemExit as stop:
+            status = stop.code
+        return status, *capsys.readouterr()
+
+    return call
+
+
+RUN = ["run", "--horizon", 60, "--seeds", 3, "--num-items", 6, "--list-len", 2, "--no-progress"]
+
+
+def test_list(command):
+    status, out, _ = command("list")
+    assert status == 0
+    assert len(out.splitlines()) == len(cli.POLICIES)
+    assert "first_ldp_kl_ucb" in out
+    rows = {row["policy"]: row for row in json.loads(command("list", "--json")[1])}
+    assert rows["first_ldp_kl_ucb"]["claim"] == "1-LDP"
+    assert rows["laplace_ucb"]["claim"] == "no guarantee"
+    assert "position of the click" in rows["laplace_ucb"]["flaw"]
+
+
+def test_run_prints_plots_saves_and_resumes(command, tmp_path):
+    words = [*RUN, "--policies", "laplace_ucb", "first_ldp_ucb1", "cascade_ucb1", "--epsilon", 0.5, 2, "--store", tmp_path / "s"]
+    status, out, err = command(*words, "--save", tmp_path / "d.nc", "--plot", tmp_path / "p.png")
+    assert status == 0, err
+    lines = out.splitlines()
+    assert lines[0].startswith("policy")
+    assert sum(line.endswith("no guarantee") for line in lines) == 2
+    assert sum(line.endswith("non-private") for line in lines) == 1
+    assert any(line.startswith("first_ldp_ucb1") and line.endswith("0.5-LDP") for line in lines)
+    assert (tmp_path / "p.png").stat().st_size > 5000
+    again = json.loads(command(*words, "--json")[1])
+    assert [row["policy"] for row in again] == ["laplace_ucb"] * 2 + ["first_ldp_ucb1"] * 2 + ["cascade_ucb1"]
+    assert again[0]["claim"]["nominal_epsilon"] == 0.5
+    assert "epsilon" not in again[0]["claim"]
+    status, out, _ = command("plot", tmp_path / "d.nc", tmp_path / "q.pdf")
+    assert status == 0
+    assert (tmp_path / "q.pdf").stat().st_size > 1000
+
+
+def test_a_click_log(command, tmp_path):
+    problems.simulate_clicks([0.5, 0.3, 0.1], list_len=2, rows=400, seed=0).to_csv(tmp_path / "log.csv", index=False)
+    status, out, err = command(*RUN, "--policies", "cascade_ucb1", "--clicks", tmp_path / "log.csv")
+    assert status == 0, err
+    assert "cascade_ucb1" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--policies", "nope"], "policies must be among cascade_kl_ucb"),
+        (["--policies", "laplace_ucb"], "policy 'laplace_ucb' needs 'epsilon'"),
+        (["--policies", "laplace_ucb", "--epsilon", "-1"], "epsilon must be a positive number"),
+        (["--policies", "gaussian_ucb", "--epsilon", "1", "--delta", "2"], "delta must be strictly between 0 and 1; got 2.0"),
+        (["--policies", "cascade_ucb1", "--horizon", "0"], "horizon must be an integer from 1"),
+        (["--policies", "cascade_ucb1", "--list-len", "9"], "num_good must be an integer from 1 to 6; got 9"),
+        (["--policies", "cascade_ucb1", "--clicks", "missing.csv"], "missing.csv"),
+    ],
+)
+def test_errors_are_one_line(command, words, message):
+    status, out, err = command(*RUN, *words)
+    assert status == 2
+    assert out == ""
+    assert err.startswith("jaxbandits: ")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_plot_of_nothing(command, tmp_path):
+    status, _, err = command("plot", tmp_path / "none.nc", tmp_path / "p.png")
+    assert status == 2
+    assert "dataset must be a file" in err

@@ -1,0 +1,84 @@
+"""Figures: what the legend says of privacy, what is drawn, what is refused."""
+
+from functools import partial
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from jaxbandits import Study, plot, run, stats
+from jaxbandits.policies import cascade as policies
+from jaxbandits.problems import cascade, linear
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    study = Study(
+        problem=partial(cascade, means=linear(6), list_len=2),
+        policies={
+            "F": policies.first_ldp_ucb1,
+            "laplace": policies.laplace_ucb,
+            "scaled": partial(policies.laplace_ucb, noise_scale=0.01),
+            "ucb": policies.cascade_ucb1,
+        },
+        grid={"epsilon": [0.5, 2.0]},
+        seeds=6,
+        horizon=80,
+    )
+    return run(study, progress=False)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_legend_shows_epsilon_only_as_a_guarantee(dataset):
+    expected = ["F (0.5-LDP)", "laplace (no guarantee)", "scaled (no guarantee)", "ucb (non-private)"]
+    assert legend(plot.regret(dataset.sel(epsilon=0.5))) == expected
+    swept = ["F (LDP)", "laplace (no guarantee)", "scaled (no guarantee)", "ucb (non-private)"]
+    assert legend(plot.regret_against(dataset, "epsilon")) == swept
+
+
+def test_lines_are_means_and_bands_are_around_them(dataset):
+    ax = plot.regret(dataset.sel(epsilon=2.0), policies=["ucb"], band=stats.quantile_band)
+    (line,), (band,) = ax.get_lines(), ax.collections
+    mean = dataset["regret"].sel(policy="ucb", epsilon=2.0).mean("seed")
+    np.testing.assert_allclose(line.get_ydata(), mean)
+    np.testing.assert_array_equal(line.get_xdata(), dataset["round"])
+    low, high = band.get_datalim(ax.transData).intervaly
+    assert low <= mean.min() <= mean.max() <= high
+
+
+def test_regret_against(dataset):
+    ax = plot.regret_against(dataset, "epsilon", policies=["F"])
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), dataset["regret"].sel(policy="F").isel(round=-1).mean("seed"))
+    assert ax.get_ylabel() == "regret after 80 rounds"
+
+
+def test_bound_is_dashed(dataset):
+    ax = plot.regret(dataset.sel(epsilon=2.0), policies=["F"])
+    plot.bound(ax, dataset["round"].values, np.log(dataset["round"].values), "log t")
+    assert ax.get_lines()[-1].get_linestyle() == "--"
+    assert legend(ax)[-1] == "log t"
+
+
+def test_given_axes_are_used(dataset):
+    ax = plt.subplots()[1]
+    assert plot.regret(dataset.sel(epsilon=2.0), ax=ax) is ax
+
+
+def test_bad_input(dataset):
+    with pytest.raises(ValueError, match=r"dataset must have one value of 'epsilon' chosen, as by dataset.sel\(epsilon=0.5\)"):
+        plot.regret(dataset)
+    with pytest.raises(ValueError, match="policies must be among F, laplace, scaled, ucb; got 'x'"):
+        plot.regret(dataset.sel(epsilon=2.0), policies=["x"])
+    with pytest.raises(ValueError, match="metric must be one of regret; got 'pulls'"):
+        plot.regret(dataset.sel(epsilon=2.0), metric="pulls")
+    with pytest.raises(ValueError, match="axis must be one of epsilon; got 'delta'"):
+        plot.regret_against(dataset, "delta")

@@ -1,0 +1,41 @@
+"""The README stays true: its Python runs, and it names what is there."""
+
+import pathlib
+import re
+
+import matplotlib.pyplot as plt
+import pytest
+
+from jaxbandits.policies import cascade
+
+README = (pathlib.Path(__file__).parent.parent / "README.md").read_text()
+
+
+@pytest.fixture(autouse=True)
+def _ordinary_promotion():
+    """A user's settings, not those of the tests."""
+    import jax
+
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
+    plt.close("all")
+
+
+def test_python_blocks_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len(blocks) == 3
+    names = {}
+    for block in blocks:
+        exec(compile(block.replace("seeds=50", "seeds=3").replace("horizon=100_000", "horizon=2_000"), "README.md", "exec"), names)
+    assert {p.name for p in tmp_path.iterdir()} == {"results", "regret.png", "log.csv", "greedy.png"}
+    assert "F-KL" in capsys.readouterr().out
+
+
+def test_every_policy_is_in_the_table():
+    assert [name for name in cascade.__all__ if f"`{name}`" not in README] == []
+
+
+def test_pictures_exist():
+    for path in re.findall(r"!\[.*?\]\((.*?)\)", README):
+        assert (pathlib.Path(__file__).parent.parent / path).is_file(), path

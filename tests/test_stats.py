@@ -1,0 +1,73 @@
+"""Means, bands, paired differences and ratios, on numbers whose law is known."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from jaxbandits import stats
+
+SEEDS, POINTS = 12, 4000
+
+
+def values(seed=0, mean=5.0, deviation=2.0, seeds=SEEDS):
+    draws = np.random.default_rng(seed).normal(mean, deviation, size=(POINTS, seeds))
+    return xr.DataArray(draws, dims=("point", "seed"))
+
+
+def coverage(band, truth):
+    return float(((band["low"] <= truth) & (truth <= band["high"])).mean())
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_normal_band_covers_the_mean(level):
+    error = np.sqrt(level * (1 - level) / POINTS)
+    assert abs(coverage(stats.normal_band(values(), level), 5.0) - level) < 4 * error
+    z_half = stats.standard_error(values()) * 1.96
+    narrow = xr.Dataset({"low": values().mean("seed") - z_half, "high": values().mean("seed") + z_half})
+    assert abs(coverage(narrow, 5.0) - 0.95) > 4 * np.sqrt(0.05 * 0.95 / POINTS), "the normal quantile must fail at 12 seeds"
+
+
+def test_quantile_band_holds_the_seeds():
+    band = stats.quantile_band(values(seeds=1000).isel(point=slice(20)), 0.9)
+    np.testing.assert_allclose(band["low"], 5 - 1.645 * 2, atol=0.5)
+    np.testing.assert_allclose(band["high"], 5 + 1.645 * 2, atol=0.5)
+
+
+def test_one_seed_has_no_band():
+    band = stats.normal_band(values(seeds=1))
+    assert np.isfinite(band["mean"]).all()
+    assert np.isnan(band["low"]).all()
+
+
+def pair(shared):
+    """Two policies that share most of their randomness."""
+    common, own = values(1, 0.0, shared), [values(s, m, 0.5) for s, m in ((2, 10.0), (3, 8.0))]
+    data = xr.concat([common + o for o in own], dim="policy").assign_coords(policy=["a", "b"])
+    return xr.Dataset({"regret": data})
+
+
+def test_paired_difference_uses_the_pairs():
+    band = stats.paired_difference(pair(5.0), "a", "b")
+    assert abs(coverage(band, 2.0) - 0.95) < 4 * np.sqrt(0.05 * 0.95 / POINTS)
+    width = float((band["high"] - band["low"]).mean())
+    apart = 2 * 2.2 * np.sqrt(2) * 5 / np.sqrt(SEEDS)
+    assert width < apart / 4
+
+
+def test_ratio_covers_the_ratio_of_means():
+    band = stats.ratio(pair(0.5), "a", "b")
+    assert abs(coverage(band, 1.25) - 0.95) < 0.015
+    zero = xr.Dataset({"regret": pair(0.5)["regret"] * xr.DataArray([1.0, 0.0], dims="policy")})
+    assert np.isnan(stats.ratio(zero, "a", "b")["mean"]).all()
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="metric must be one of regret; got 'pulls'"):
+        stats.quantity(pair(1.0), "pulls")
+    with pytest.raises(ValueError, match="second must be one of a, b; got 'c'"):
+        stats.paired_difference(pair(1.0), "a", "c")
+    with pytest.raises(ValueError, match="values must have the dimension 'seed'"):
+        stats.normal_band(values().mean("seed"))
+    for level in (0, 1, -1, float("nan")):
+        with pytest.raises(ValueError, match="level must be strictly between 0 and 1"):
+            stats.normal_band(values(), level)
