@@ -159,8 +159,7 @@ def _draw(dataset: xr.Dataset, path: pathlib.Path) -> None:
         ax = plot.regret_against(dataset, str(swept[0]))
     else:
         ax = plot.regret(dataset.isel(dict.fromkeys(swept, 0)))
-    with plot.plt.rc_context(plot.STYLE):
-        ax.figure.savefig(path)
+    plot.save(ax, path)
     print(f"wrote {path}")
 
 
@@ -179,9 +178,8 @@ def _report(dataset: xr.Dataset, study: Study, *, as_json: bool) -> None:
         print(json.dumps([{k: None if v != v else v for k, v in row.items()} for row in rows], indent=1))
         return
     wide = max(len(row["policy"]) for row in rows)
-    print(
-        f"{'policy':{wide}}  {'epsilon':>8}  {'regret':>12}  {'s.e.':>9}  claim     (after {study.rounds[-1]:,} rounds, {study.seeds} seeds)"
-    )
+    print(f"after {study.rounds[-1]:,} rounds, {study.seeds} seeds:")
+    print(f"{'policy':{wide}}  {'epsilon':>8}  {'regret':>12}  {'s.e.':>9}  claim")
     for row in rows:
         level = f"{row['epsilon']:g}" if "epsilon" in row else "-"
         print(f"{row['policy']:{wide}}  {level:>8}  {row['regret']:12,.1f}  {row['standard_error']:9.1f}  {row['claim']['label']}")

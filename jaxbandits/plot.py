@@ -4,8 +4,10 @@ Every line says in the legend what its policy claims: an epsilon only where it i
 "non-private". Bands are of the mean over seeds unless another is asked for.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import functools
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ParamSpec
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,6 +38,20 @@ STYLE: dict[Any, Any] = {
     "savefig.bbox": "tight",
 }
 """Settings for ``plt.rc_context``."""
+
+
+Arguments = ParamSpec("Arguments")
+
+
+def _styled(draw: Callable[Arguments, Axes]) -> Callable[Arguments, Axes]:
+    """The function in this style."""
+
+    @functools.wraps(draw)
+    def drawn(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Axes:
+        with plt.rc_context(STYLE):
+            return draw(*args, **kwargs)
+
+    return drawn
 
 
 def _axes(ax: Axes | None) -> Axes:
@@ -76,7 +92,7 @@ def _draw(ax: Axes, x: np.ndarray, band: xr.Dataset, label: str, style: dict[str
     ax.fill_between(x, band["low"].values, band["high"].values, color=line.get_color(), alpha=0.18, linewidth=0)
 
 
-@plt.rc_context(STYLE)
+@_styled
 def regret(
     dataset: xr.Dataset,
     *,
@@ -113,7 +129,7 @@ def regret(
     return ax
 
 
-@plt.rc_context(STYLE)
+@_styled
 def regret_against(
     dataset: xr.Dataset,
     axis: str,
@@ -152,7 +168,7 @@ def regret_against(
     return ax
 
 
-@plt.rc_context(STYLE)
+@_styled
 def bound(ax: Axes, rounds: np.ndarray, values: np.ndarray, label: str, **style: Any) -> Axes:
     """Adds a theoretical bound, dashed.
 
@@ -166,3 +182,20 @@ def bound(ax: Axes, rounds: np.ndarray, values: np.ndarray, label: str, **style:
     ax.plot(rounds, values, **{"linestyle": "--", "linewidth": 1.0, "color": "#555555", "label": label, **style})
     ax.legend()
     return ax
+
+
+def save(ax: Axes, path: str | os.PathLike) -> None:
+    """Writes the figure that the axes are in; the ending of the path chooses the format.
+
+    Args:
+      ax: what a function of this module returned.
+      path: the file.
+
+    Raises:
+      ValueError: if the format is unknown or the axes are in no figure.
+    """
+    figure = ax.get_figure(root=True)
+    if figure is None:
+        raise ValueError(f"ax must be in a figure; got {ax!r}")
+    with plt.rc_context(STYLE):
+        figure.savefig(path)

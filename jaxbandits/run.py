@@ -210,8 +210,9 @@ def _dataset(study: Study, results: dict[str, dict[str, np.ndarray]]) -> xr.Data
 
 
 def claims(study: Study) -> dict[str, list[dict[str, Any]]]:
-    """What each policy claims at each of its grid points, as JSON types. The epsilon of a claim without a guarantee is called
-    ``nominal_epsilon``.
+    """What each policy claims at each of its grid points, as JSON types.
+
+    The epsilon of a claim without a guarantee is called ``nominal_epsilon``.
     """
     return {name: [_claim(claim) for claim in plan.claims] for name, plan in study.plans.items()}
 

@@ -41,7 +41,7 @@ def test_run_prints_plots_saves_and_resumes(command, tmp_path):
     status, out, err = command(*words, "--save", tmp_path / "d.nc", "--plot", tmp_path / "p.png")
     assert status == 0, err
     lines = out.splitlines()
-    assert lines[0].startswith("policy")
+    assert lines[0] == "after 60 rounds, 3 seeds:"
     assert sum(line.endswith("no guarantee") for line in lines) == 2
     assert sum(line.endswith("non-private") for line in lines) == 1
     assert any(line.startswith("first_ldp_ucb1") and line.endswith("0.5-LDP") for line in lines)

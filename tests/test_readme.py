@@ -3,6 +3,7 @@
 import pathlib
 import re
 
+import jax
 import matplotlib.pyplot as plt
 import pytest
 
@@ -14,10 +15,11 @@ README = (pathlib.Path(__file__).parent.parent / "README.md").read_text()
 @pytest.fixture(autouse=True)
 def _ordinary_promotion():
     """A user's settings, not those of the tests."""
-    import jax
-
-    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
-        yield
+    jax.config.update("jax_numpy_dtype_promotion", "standard")
+    jax.config.update("jax_numpy_rank_promotion", "allow")
+    yield
+    jax.config.update("jax_numpy_dtype_promotion", "strict")
+    jax.config.update("jax_numpy_rank_promotion", "raise")
     plt.close("all")
 
 

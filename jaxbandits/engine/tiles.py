@@ -99,10 +99,8 @@ def _compile(program, size, sweeps, shapes, legs, device) -> Executable:
 
 def tile_size(num_lanes: int, bytes_per_lane: int, workers: int) -> int:
     """How many lanes a tile should have: enough for long vector loops, few enough for the cache, one tile a worker or more."""
-    if jax.local_devices()[0].platform != "cpu":
-        largest = 1 << 16
-    else:
-        largest = min(512, max(2 * WIDTH, _CACHE_BYTES // max(bytes_per_lane, 1)))
+    on_cpu = jax.local_devices()[0].platform == "cpu"
+    largest = min(512, max(2 * WIDTH, _CACHE_BYTES // max(bytes_per_lane, 1))) if on_cpu else 1 << 16
     wanted = min(largest, max(-(-num_lanes // workers), 64), num_lanes)
     return -(-wanted // WIDTH) * WIDTH
 
