@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import inspect
 import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxbandits import validate
+from jaxbandits import factories, validate
 from jaxbandits.core import Bound, Claim, Policy, Problem, PyTree, fingerprint
 
 Metric = Callable[[PyTree, PyTree], Any]
@@ -102,7 +101,7 @@ class Study:
         for name, value in (
             ("rounds", _rounds(self.checkpoints, self.horizon)),
             ("axes", _axes(self.grid)),
-            ("source", _bound("problem", self.problem)),
+            ("source", factories.bound("problem", self.problem)),
         ):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "plans", MappingProxyType({name: self._plan(name, factory) for name, factory in self.policies.items()}))
@@ -114,17 +113,17 @@ class Study:
         return [dict(zip(axes, values, strict=True)) for values in itertools.product(*(self.axes[a].values() for a in axes))]
 
     def _plan(self, name: str, factory: Callable[..., Policy]) -> "Plan":
-        problem_axes = _taken(self.source, self.axes)
-        _require("problem", self.source, self.axes)
-        problems = [_build("problem", self.source, point, Problem) for point in self._points(problem_axes)]
-        bound = _with_sizes(_bound(f"policies[{name!r}]", factory), problems[0].sizes)
-        policy_axes = _taken(bound, self.axes)
-        _require(f"policy {name!r}", bound, self.axes)
+        problem_axes = factories.taken(self.source, self.axes)
+        factories.require("problem", self.source, self.axes)
+        problems = [factories.build("problem", self.source, point, Problem) for point in self._points(problem_axes)]
+        bound = factories.with_sizes(factories.bound(f"policies[{name!r}]", factory), problems[0].sizes)
+        policy_axes = factories.taken(bound, self.axes)
+        factories.require(f"policy {name!r}", bound, self.axes)
         axes = tuple(a for a in self.axes if a in policy_axes or a in problem_axes)
         arguments, claims = [], []
         for point in self._points(axes):
             own = {a: point[a] for a in policy_axes}
-            policy = _build(f"policy {name!r}", bound, own, Policy)
+            policy = factories.build(f"policy {name!r}", bound, own, Policy)
             arguments.append({**own, **policy.derived} if own else {})
             claims.append(policy.claim)
         swept = {k: np.stack([np.asarray(a[k], np.float32) for a in arguments]) for k in arguments[0]}
@@ -169,62 +168,6 @@ class Plan:
 
 
 # ---- reading and checking the fields -----------------------------------------------------------------------------------
-
-
-def _bound(name: str, factory: Any) -> Bound:
-    if isinstance(factory, Bound):
-        return factory
-    arguments: dict[str, Any] = {}
-    while isinstance(factory, functools.partial):
-        if factory.args:
-            raise ValueError(f"{name} must fix its arguments by keyword; got positional {factory.args!r}")
-        arguments, factory = {**factory.keywords, **arguments}, factory.func
-    if not callable(factory):
-        raise ValueError(f"{name} must be a factory, a function returning a Problem or a Policy; got {factory!r}")
-    unknown = set(arguments) - set(inspect.signature(factory).parameters)
-    if unknown:
-        raise ValueError(f"{name} fixes {min(unknown)!r}, which is not an argument of {factory!r}")
-    return Bound(factory, arguments)
-
-
-def _parameters(factory: Bound) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(factory.function).parameters
-
-
-def _taken(factory: Bound, axes: Mapping[str, Any]) -> tuple[str, ...]:
-    """The axes that the factory takes: its free arguments among them."""
-    taken = tuple(a for a in axes if a in _parameters(factory) and a not in factory.arguments)
-    for axis in taken:
-        if _parameters(factory)[axis].annotation in (int, bool, "int", "bool"):
-            raise ValueError(f"grid axis {axis!r} is a static argument of {_name(factory)}: make one study for each value")
-    return taken
-
-
-def _name(factory: Bound) -> str:
-    return getattr(factory.function, "__name__", repr(factory.function))
-
-
-def _build(name: str, factory: Bound, point: Mapping[str, Any], kind: type) -> Any:
-    """The problem or policy at a grid point, with the point in the message if it cannot be built."""
-    try:
-        built = factory(**point)
-    except ValueError as error:
-        raise ValueError(f"{name}{f' at {dict(point)}' if point else ''}: {error}") from error
-    if not isinstance(built, kind):
-        raise ValueError(f"{name} must be a factory returning a {kind.__name__}; {_name(factory)} returned {built!r}")
-    return built
-
-
-def _with_sizes(factory: Bound, sizes: Mapping[str, int]) -> Bound:
-    missing = {k: v for k, v in sizes.items() if k in _parameters(factory) and k not in factory.arguments}
-    return Bound(factory.function, {**factory.arguments, **missing})
-
-
-def _require(name: str, factory: Bound, axes: Mapping[str, Any]) -> None:
-    for parameter in _parameters(factory).values():
-        optional = parameter.default is not parameter.empty or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-        if not optional and parameter.name not in factory.arguments and parameter.name not in axes:
-            raise ValueError(f"{name} needs {parameter.name!r}: fix it with functools.partial or put it in the grid")
 
 
 def _rounds(checkpoints: Any, horizon: int) -> tuple[int, ...]:

@@ -17,7 +17,8 @@ ALLOWED = {
     "theory": {"core", "validate", "mechanisms"},
     "problems": {"core", "validate", "engine", "mechanisms", "theory"},
     "policies": {"core", "validate", "engine", "mechanisms", "theory"},
-    "study": {"core", "validate"},
+    "factories": {"core"},
+    "study": {"core", "validate", "factories"},
     "store": {"core", "validate", "study"},
     "stats": {"core", "validate"},
     "run": {"core", "validate", "engine", "study", "store"},
@@ -65,5 +66,5 @@ def test_nothing_imports_the_experiments():
 
 
 def test_no_file_is_long():
-    long = {str(p.relative_to(ROOT)): n for p in ROOT.rglob("*.py") if (n := len(p.read_text().splitlines())) > 400}
+    long = {str(p.relative_to(ROOT)): n for p in ROOT.rglob("*.py") if (n := len(p.read_text().splitlines())) > 300}
     assert not long

@@ -19,7 +19,7 @@ from jaxbandits.core import Bound, PyTree, Round
 from jaxbandits.engine import draws, sums
 from jaxbandits.engine.fence import once
 
-CHUNK = 8
+CHUNK = 4
 """Rounds whose numbers are made together. Results do not depend on it."""
 
 Parameters = Mapping[str, Any]

@@ -35,12 +35,12 @@ class CascadeInstance(NamedTuple):
 
 
 def _instance(means: Array, list_len: int, z) -> CascadeInstance:
-    order = jnp.lexsort((z["order"][1], z["order"][0])).astype(jnp.int32)
-    skip = 1.0 - means[order]
-    ascending = jnp.sort(skip)
+    labels = lanes.shuffle(z["order"])
+    skip = lanes.take(1.0 - means, labels)
+    ascending = jnp.sort(1.0 - means)  # of what lanes may share, so once for all of them
     worst_best = ascending[list_len - 1]
     return CascadeInstance(
-        labels=order,
+        labels=labels,
         skip=skip,
         worst_best=worst_best,
         num_better=jnp.sum(skip < worst_best, dtype=jnp.int32),

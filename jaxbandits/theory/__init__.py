@@ -1,5 +1,5 @@
 """Upper and lower bounds, as functions of the same parameters as the policies."""
 
-from jaxbandits.theory import cascade
+from jaxbandits.theory import cascade, cascade_lower
 
-__all__ = ["cascade"]
+__all__ = ["cascade", "cascade_lower"]

@@ -23,7 +23,7 @@ Nothing is proved for F-KL, the calibrated versions of Algorithm 2 and of the co
 Notation: L items, K shown, T the horizon, w(1) >= .. >= w(L) the means in order, D(e) the gap of item e > K. D(e) is w(K) - w(e),
 or if that is 0 the smallest positive w(k) - w(e) with k <= K: an item tied with the K-th still costs regret where it displaces
 a better one, and the proofs count only pairs of different means. An item tied with all of the K best contributes nothing. Lower
-bounds are for the two-level instance ``problems.instances.two_level`` with num_good = K.
+bounds are in ``theory.cascade_lower``, for the two-level instance ``problems.two_level`` with num_good = K.
 """
 
 import math
@@ -47,7 +47,8 @@ def bernoulli_kl(p: ArrayLike, q: ArrayLike) -> Curve:
     return rel_entr(p, q) + rel_entr(1.0 - p, 1.0 - q)
 
 
-def _log_horizon(horizon: ArrayLike) -> Curve:
+def log_horizon(horizon: ArrayLike) -> Curve:
+    """The logarithm of a checked horizon, of its shape."""
     try:
         numbers = np.asarray(horizon)
     except (TypeError, ValueError):  # ragged or otherwise not an array
@@ -91,7 +92,7 @@ def cascade_ucb1(*, horizon: ArrayLike, means: ArrayLike, list_len: int) -> Curv
     Raises:
       ValueError: if an argument is out of range.
     """
-    log_t, ranked = _log_horizon(horizon), _ranked(means, list_len)
+    log_t, ranked = log_horizon(horizon), _ranked(means, list_len)
     return 12.0 * _inverse_gaps(ranked, list_len) * log_t + _CONFIDENCE * len(ranked)
 
 
@@ -111,7 +112,7 @@ def cascade_kl_ucb(*, horizon: ArrayLike, means: ArrayLike, list_len: int, slack
     Raises:
       ValueError: if an argument is out of range.
     """
-    log_t, ranked = _log_horizon(horizon), _ranked(means, list_len)
+    log_t, ranked = log_horizon(horizon), _ranked(means, list_len)
     validate.scalar("slack", slack, "a positive finite number", lambda x: 0 < x < np.inf)
     other, rival = _rivals(ranked, list_len)
     gap = rival - other
@@ -140,7 +141,7 @@ def laplace_ucb_printed(*, horizon: ArrayLike, means: ArrayLike, list_len: int, 
     Raises:
       ValueError: if an argument is out of range.
     """
-    log_t, ranked = _log_horizon(horizon), _ranked(means, list_len)
+    log_t, ranked = log_horizon(horizon), _ranked(means, list_len)
     validate.epsilon(epsilon)
     radius = _laplace_radius(list_len / float(epsilon))
     return 4.0 * radius**2 * _inverse_gaps(ranked, list_len) * log_t + 2 * _CONFIDENCE * len(ranked)
@@ -167,7 +168,7 @@ def laplace_ucb_corrected(*, horizon: ArrayLike, means: ArrayLike, list_len: int
     Raises:
       ValueError: if an argument is out of range.
     """
-    log_t, ranked = _log_horizon(horizon), _ranked(means, list_len)
+    log_t, ranked = log_horizon(horizon), _ranked(means, list_len)
     validate.epsilon(epsilon)
     return _forced_laplace(log_t, ranked, list_len, list_len / float(epsilon))
 
@@ -187,7 +188,7 @@ def gaussian_ucb_printed(*, horizon: ArrayLike, means: ArrayLike, list_len: int,
     Raises:
       ValueError: if an argument is out of range.
     """
-    log_t, ranked = _log_horizon(horizon), _ranked(means, list_len)
+    log_t, ranked = log_horizon(horizon), _ranked(means, list_len)
     validate.epsilon(epsilon)
     validate.delta(delta)
     # The step log 2t^3 <= 4 log t of the proof needs t >= 2; the regret of round 1 lies within the term (2 pi^2 / 3) L.
@@ -232,7 +233,7 @@ def composition_ucb_corrected(*, horizon: ArrayLike, means: ArrayLike, list_len:
     Raises:
       ValueError: if an argument is out of range.
     """
-    log_t, ranked = _log_horizon(horizon), _ranked(means, list_len)
+    log_t, ranked = log_horizon(horizon), _ranked(means, list_len)
     validate.epsilon(epsilon)
     validate.delta(delta)
     epsilon = float(epsilon)
@@ -257,7 +258,7 @@ def first_ldp_ucb1(*, horizon: ArrayLike, means: ArrayLike, list_len: int, epsil
     Raises:
       ValueError: if an argument is out of range.
     """
-    log_t, ranked = _log_horizon(horizon), _ranked(means, list_len)
+    log_t, ranked = log_horizon(horizon), _ranked(means, list_len)
     validate.epsilon(epsilon)
     num_items, (other, rival) = len(ranked), _rivals(ranked, list_len)
     if not len(other):
@@ -270,88 +271,3 @@ def first_ldp_ucb1(*, horizon: ArrayLike, means: ArrayLike, list_len: int, epsil
 
 
 # ---- lower bounds ------------------------------------------------------------------------------------------------------
-
-
-def _check_two_level(num_items: int, list_len: int, base_prob: float, gap: float) -> None:
-    validate.list_sizes(num_items, list_len)
-    validate.scalar("base_prob", base_prob, "strictly between 0 and 1", lambda p: 0 < p < 1)
-    validate.scalar("gap", gap, f"strictly between 0 and base_prob, {base_prob}", lambda d: 0 < d < base_prob)
-
-
-def nonprivate_lower(*, horizon: ArrayLike, num_items: int, list_len: int, base_prob: float, gap: float) -> Curve:
-    """Lower bound on the regret of every consistent policy, private or not, on the two-level instance. Asymptotic.
-
-    (L-K) D (1-p)^(K-1) / kl(p-D, p) log T: liminf R(T) / log T is at least the factor of log T, so at a finite horizon this is a
-    slope, not a bound. Proved: Kveton et al. 2015, Theorem 4.
-
-    Args:
-      horizon: number of rounds, at least 1; a number or an array.
-      num_items: L, number of items.
-      list_len: K, length of the list and number of good items, from 1 to num_items.
-      base_prob: p, attraction probability of a good item, strictly between 0 and 1.
-      gap: D, how much less attractive the others are, strictly between 0 and base_prob.
-
-    Raises:
-      ValueError: if an argument is out of range.
-    """
-    log_t = _log_horizon(horizon)
-    _check_two_level(num_items, list_len, base_prob, gap)
-    examined = 1.0 / bernoulli_kl(base_prob - gap, base_prob)
-    return (num_items - list_len) * gap * (1.0 - base_prob) ** (list_len - 1) * examined * log_t
-
-
-def ldp_lower_printed(*, horizon: ArrayLike, num_items: int, list_len: int, base_prob: float, gap: float, epsilon: float) -> Curve:
-    """The lower bound printed for every consistent epsilon-LDP policy, on the two-level instance. Its proof has a gap.
-
-    (L-K) p (1-p)^K / (2 min{4, e^(2 epsilon)} (e^epsilon - 1)^2 D) log T. arXiv 2105.11126, Theorem 10. The proof uses kl(p, p-D) <=
-    D^2 / (p (1-p)), which is false (p = 0.2, D = 0.19: 0.4287 > 0.2256). At p = 1/K the formula is smaller by a factor of order K
-    than the order stated after it, and at large epsilon it falls far below the non-private bound.
-
-    Args:
-      horizon: number of rounds, at least 1; a number or an array.
-      num_items: L, number of items.
-      list_len: K, length of the list and number of good items, from 1 to num_items.
-      base_prob: p, attraction probability of a good item, strictly between 0 and 1.
-      gap: D, how much less attractive the others are, strictly between 0 and base_prob.
-      epsilon: privacy level, positive; the bound is 0 at inf.
-
-    Raises:
-      ValueError: if an argument is out of range.
-    """
-    log_t = _log_horizon(horizon)
-    _check_two_level(num_items, list_len, base_prob, gap)
-    validate.epsilon(epsilon)
-    epsilon = float(epsilon)
-    inverse_square = (math.exp(-epsilon) / -math.expm1(-epsilon)) ** 2  # of e^epsilon - 1, which would overflow
-    capped = math.exp(min(2.0 * epsilon, math.log(4.0)))
-    return (num_items - list_len) * base_prob * (1.0 - base_prob) ** list_len * inverse_square / (2.0 * capped * gap) * log_t
-
-
-def ldp_lower_corrected(
-    *, horizon: ArrayLike, num_items: int, list_len: int, base_prob: float, gap: float, epsilon: float, with_nonprivate: bool = True
-) -> Curve:
-    """Lower bound on the regret of every consistent epsilon-LDP policy, on the two-level instance. Asymptotic.
-
-    The larger of 4 (L-K) (1-p)^(K-1) / ((e^epsilon - e^-epsilon)^2 D) log T and ``nonprivate_lower``. Corrects arXiv 2105.11126,
-    Theorem 10: a message tells a displayed item of mean p-D from one of mean p with a divergence of at most
-    D^2 (e^epsilon - e^-epsilon)^2 / 4 times the probability that the item is examined.
-
-    Args:
-      horizon: number of rounds, at least 1; a number or an array.
-      num_items: L, number of items.
-      list_len: K, length of the list and number of good items, from 1 to num_items.
-      base_prob: p, attraction probability of a good item, strictly between 0 and 1.
-      gap: D, how much less attractive the others are, strictly between 0 and base_prob.
-      epsilon: privacy level, positive; inf leaves the non-private bound.
-      with_nonprivate: False gives the first of the two alone.
-
-    Raises:
-      ValueError: if an argument is out of range.
-    """
-    nonprivate = nonprivate_lower(horizon=horizon, num_items=num_items, list_len=list_len, base_prob=base_prob, gap=gap)
-    validate.epsilon(epsilon)
-    epsilon = float(epsilon)
-    inverse_square = (math.exp(-epsilon) / -math.expm1(-2.0 * epsilon)) ** 2  # of e^epsilon - e^-epsilon
-    examined = 4.0 * inverse_square / gap**2
-    private = (num_items - list_len) * gap * (1.0 - base_prob) ** (list_len - 1) * examined * _log_horizon(horizon)
-    return np.maximum(private, nonprivate) if with_nonprivate else private

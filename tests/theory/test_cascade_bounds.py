@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jaxbandits.problems import instances
-from jaxbandits.theory import cascade
+from jaxbandits.theory import cascade, cascade_lower
 
 SQUARED = math.e**2  # a horizon with log T = 2
 MEANS = [0.1, 0.5, 0.3]  # with list_len 1: gaps 0.2 and 0.4, so the sum of 1 / gap is 7.5
@@ -33,7 +33,7 @@ def upper(name, **changed):
 
 
 def lower(name, **changed):
-    return getattr(cascade, name)(**{"horizon": 1e5, **TWO_LEVEL, **LOWER[name], **changed})
+    return getattr(cascade_lower, name)(**{"horizon": 1e5, **TWO_LEVEL, **LOWER[name], **changed})
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_upper_bounds_worked_by_hand(name, arguments, expected):
 )
 def test_lower_bounds_worked_by_hand(name, arguments, expected):
     instance = {"num_items": 5, "list_len": 2, "base_prob": 0.5, "gap": 0.25}
-    assert getattr(cascade, name)(horizon=SQUARED, **instance, **arguments) == pytest.approx(expected, rel=1e-5)
+    assert getattr(cascade_lower, name)(horizon=SQUARED, **instance, **arguments) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", UPPER)

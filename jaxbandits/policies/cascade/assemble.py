@@ -59,8 +59,8 @@ def noisy_prefix_policy(
         return NoisyPrefixState(counts=jnp.ones(num_items, jnp.int32), total=preview.astype(jnp.float32))
 
     def act(state, round_, z):
-        mean = state.total * indices.inverse(state.counts)
-        return lanes.top_k(index(round_.t, mean, state.counts), list_len)
+        root = indices.inverse_root(state.counts)
+        return lanes.top_k(index(round_.t, state.total * root * root, state.counts), list_len)
 
     def report(round_, action, click, z):
         raw = prefix(click, list_len)
@@ -69,7 +69,7 @@ def noisy_prefix_policy(
 
     def update(state, t, action, message, z):
         return NoisyPrefixState(
-            counts=lanes.add_at(state.counts, action, message.observed.astype(jnp.int32)),
+            counts=lanes.add_at(state.counts, action, message.observed),
             total=lanes.add_at(state.total, action, message.value),
         )
 

@@ -25,7 +25,7 @@ def _printed(scale: ArrayLike):
 
     def index(t: Array, mean: Array, count: Array) -> Array:
         width = indices.ucb1_width(t) + scale * jnp.sqrt(24.0 * indices.log_round(t))
-        return mean + width * jnp.sqrt(indices.inverse(count))
+        return mean + width * indices.inverse_root(count)
 
     return index
 

@@ -67,8 +67,8 @@ Send = Callable[[Array, dict], Array]
 def _ucb1(*, num_items: int, list_len: int, claim: Claim, device_draws, send: Send) -> Policy:
     def act(state, round_, z):
         # The debiased index is debias_factor * (this - flip_probability): the same order, so the same list.
-        inverse = indices.inverse(state.counts)
-        bits = state.ones.astype(jnp.float32) * inverse + indices.ucb1_width(round_.t) * jnp.sqrt(inverse)
+        root = indices.inverse_root(state.counts)
+        bits = state.ones.astype(jnp.float32) * root * root + indices.ucb1_width(round_.t) * root
         return _list(_unseen_first(bits, state), state.counts, list_len)
 
     return Policy(
@@ -94,8 +94,9 @@ def _kl_ucb(*, num_items: int, list_len: int, refresh_every: int, claim: Claim, 
     validate.size("refresh_every", refresh_every)
 
     def index(ones, count, cap, t):
-        inverse = indices.inverse(count)
-        return jnp.minimum(indices.kl_ucb(ones.astype(jnp.float32) * inverse, inverse, indices.exploration(t)), cap)
+        root = indices.inverse_root(count)
+        mean = jnp.minimum(ones.astype(jnp.float32) * root * root, 1.0)  # a rounding above 1 has no divergence
+        return jnp.minimum(indices.kl_ucb(mean, root * root, indices.exploration(t)), cap)
 
     def refresh(old, ones, count, cap, t):
         return index(ones, count, cap, t + 1)

@@ -27,7 +27,7 @@ def _policy(status, calibrated_sigma, num_items, list_len, epsilon, delta, noise
     def index(t: Array, mean: Array, count: Array) -> Array:
         # log(2 t^3) taken apart, since t^3 leaves the range of int32
         width = indices.ucb1_width(t) + radius_scale * sigma * jnp.sqrt(2.0 * (jnp.log(2.0) + 3.0 * indices.log_round(t)))
-        return mean + width * jnp.sqrt(indices.inverse(count))
+        return mean + width * indices.inverse_root(count)
 
     return noisy_prefix_policy(
         num_items=num_items,

@@ -25,7 +25,7 @@ def _printed(list_len: int, epsilon: ArrayLike, radius_scale: ArrayLike):
 
     def index(t: Array, mean: Array, count: Array) -> Array:
         width = indices.ucb1_width(t) + noise * jnp.sqrt(24.0 * indices.log_round(t))
-        return mean + width * jnp.sqrt(indices.inverse(count))
+        return mean + width * indices.inverse_root(count)
 
     return index
 
@@ -92,10 +92,10 @@ def chernoff_index(scale: ArrayLike):
     """Mean + sqrt(1.5 log t / T) + the Chernoff bound of T - 1 draws Lap(scale) at probability 1 - t^-3, over T."""
 
     def index(t: Array, mean: Array, count: Array) -> Array:
-        inverse = indices.inverse(count)
+        root = indices.inverse_root(count)
         log_term = jnp.log(2.0) + 3.0 * indices.log_round(t)
         noise = tails.laplace_chernoff_unit((count - 1).astype(jnp.float32), log_term)
-        return mean + indices.ucb1_width(t) * jnp.sqrt(inverse) + scale * noise * inverse
+        return mean + indices.ucb1_width(t) * root + scale * noise * root * root
 
     return index
 

@@ -28,13 +28,15 @@ def _start(num_items: int, preview: Array) -> CascadeState:
     return CascadeState(counts=jnp.ones(num_items, jnp.int32), clicks=preview)
 
 
-def _mean(state: CascadeState) -> Array:
-    return state.clicks.astype(jnp.float32) * indices.inverse(state.counts)
+def _index(seen: CascadeState, t: Array) -> Array:
+    root = indices.inverse_root(seen.counts)
+    mean = jnp.minimum(seen.clicks.astype(jnp.float32) * root * root, 1.0)  # a rounding above 1 has no divergence
+    return indices.kl_ucb(mean, root * root, indices.exploration(t))
 
 
 def _learn(state: CascadeState, action: Array, message) -> CascadeState:
     return CascadeState(
-        counts=lanes.add_at(state.counts, action, message.observed.astype(jnp.int32)),
+        counts=lanes.add_at(state.counts, action, message.observed),
         clicks=lanes.add_at(state.clicks, action, message.value),
     )
 
@@ -54,8 +56,8 @@ def cascade_ucb1(*, num_items: int, list_len: int) -> Policy:
     validate.list_sizes(num_items, list_len)
 
     def act(state, round_, z):
-        inverse = indices.inverse(state.counts)
-        return lanes.top_k(state.clicks.astype(jnp.float32) * inverse + indices.ucb1_width(round_.t) * jnp.sqrt(inverse), list_len)
+        root = indices.inverse_root(state.counts)
+        return lanes.top_k(state.clicks.astype(jnp.float32) * root * root + indices.ucb1_width(round_.t) * root, list_len)
 
     return Policy(
         claim=NON_PRIVATE,
@@ -92,18 +94,15 @@ def cascade_kl_ucb(*, num_items: int, list_len: int, refresh_every: int = 8) -> 
     validate.list_sizes(num_items, list_len)
     validate.size("refresh_every", refresh_every)
 
-    def index(seen, t):
-        return indices.kl_ucb(_mean(seen), indices.inverse(seen.counts), indices.exploration(t))
-
     def init(preview):
         seen = _start(num_items, preview)
-        return CascadeKLState(seen=seen, upper=index(seen, jnp.int32(1)))
+        return CascadeKLState(seen=seen, upper=_index(seen, jnp.int32(1)))
 
     def update(state, t, action, message, z):
         seen = _learn(state.seen, action, message)
         listed = CascadeState(counts=lanes.take(seen.counts, action), clicks=lanes.take(seen.clicks, action))
-        kept = lanes.set_at(state.upper, action, index(listed, t + 1))
-        fresh = lanes.when(t % refresh_every == 0, lambda old, seen, t: index(seen, t + 1), kept, seen, t)
+        kept = lanes.set_at(state.upper, action, _index(listed, t + 1))
+        fresh = lanes.when(t % refresh_every == 0, lambda old, seen, t: _index(seen, t + 1), kept, seen, t)
         return CascadeKLState(seen=seen, upper=fresh)
 
     return Policy(

@@ -1,0 +1,67 @@
+"""Factories of problems and policies: what they take, and building from them with clear errors."""
+
+import functools
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from jaxbandits.core import Bound
+
+
+def bound(name: str, factory: Any) -> Bound:
+    """Reads a factory, plain or with arguments fixed by ``functools.partial``; ``name`` is for messages."""
+    if isinstance(factory, Bound):
+        return factory
+    arguments: dict[str, Any] = {}
+    while isinstance(factory, functools.partial):
+        if factory.args:
+            raise ValueError(f"{name} must fix its arguments by keyword; got positional {factory.args!r}")
+        arguments, factory = {**factory.keywords, **arguments}, factory.func
+    if not callable(factory):
+        raise ValueError(f"{name} must be a factory, a function returning a Problem or a Policy; got {factory!r}")
+    unknown = set(arguments) - set(inspect.signature(factory).parameters)
+    if unknown:
+        raise ValueError(f"{name} fixes {min(unknown)!r}, which is not an argument of {factory!r}")
+    return Bound(factory, arguments)
+
+
+def _parameters(factory: Bound) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(factory.function).parameters
+
+
+def taken(factory: Bound, axes: Mapping[str, Any]) -> tuple[str, ...]:
+    """The axes that the factory takes: its free arguments among them."""
+    taken = tuple(a for a in axes if a in _parameters(factory) and a not in factory.arguments)
+    for axis in taken:
+        if _parameters(factory)[axis].annotation in (int, bool, "int", "bool"):
+            raise ValueError(f"grid axis {axis!r} is a static argument of {_name(factory)}: make one study for each value")
+    return taken
+
+
+def _name(factory: Bound) -> str:
+    return getattr(factory.function, "__name__", repr(factory.function))
+
+
+def build(name: str, factory: Bound, point: Mapping[str, Any], kind: type) -> Any:
+    """The problem or policy at a grid point, with the point in the message if it cannot be built."""
+    try:
+        built = factory(**point)
+    except ValueError as error:
+        raise ValueError(f"{name}{f' at {dict(point)}' if point else ''}: {error}") from error
+    if not isinstance(built, kind):
+        raise ValueError(f"{name} must be a factory returning a {kind.__name__}; {_name(factory)} returned {built!r}")
+    return built
+
+
+def with_sizes(factory: Bound, sizes: Mapping[str, int]) -> Bound:
+    """The factory with those sizes of the problem that it takes and has not fixed."""
+    missing = {k: v for k, v in sizes.items() if k in _parameters(factory) and k not in factory.arguments}
+    return Bound(factory.function, {**factory.arguments, **missing})
+
+
+def require(name: str, factory: Bound, axes: Mapping[str, Any]) -> None:
+    """Refuses a factory with an argument that is neither fixed, nor swept, nor optional."""
+    for parameter in _parameters(factory).values():
+        optional = parameter.default is not parameter.empty or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        if not optional and parameter.name not in factory.arguments and parameter.name not in axes:
+            raise ValueError(f"{name} needs {parameter.name!r}: fix it with functools.partial or put it in the grid")
