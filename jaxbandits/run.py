@@ -240,7 +240,9 @@ class _Progress:
 
     def __init__(self, study: Study, results: dict[str, dict[str, np.ndarray]], *, enabled: bool):
         lanes = sum(len(_missing(values, study)[0]) for values in results.values())
-        self._bar = tqdm(total=lanes * study.rounds[-1], unit="round", unit_scale=True, disable=not enabled or not lanes, mininterval=0.5)
+        self._bar = tqdm(
+            total=lanes * study.rounds[-1], unit=" lane-rounds", unit_scale=True, disable=not enabled or not lanes, mininterval=0.5
+        )
 
     def hook(self, policy: str, lanes: int) -> Callable[[str, int], None]:
         """A function for a tile of so many lanes to call with what it does, "compile" or "run", and the rounds it has done."""
