@@ -19,9 +19,16 @@ def bound(name: str, factory: Any) -> Bound:
         arguments, factory = {**factory.keywords, **arguments}, factory.func
     if not callable(factory):
         raise ValueError(f"{name} must be a factory, a function returning a Problem or a Policy; got {factory!r}")
-    unknown = set(arguments) - set(inspect.signature(factory).parameters)
-    if unknown:
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a factory whose arguments can be inspected; got {factory!r}") from error
+    unknown = set(arguments) - set(parameters)
+    if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         raise ValueError(f"{name} fixes {min(unknown)!r}, which is not an argument of {factory!r}")
+    positional = [p.name for p in parameters.values() if p.kind is p.POSITIONAL_ONLY]
+    if positional:
+        raise ValueError(f"{name} must take its arguments by keyword; {positional[0]!r} of {factory!r} is positional only")
     return Bound(factory, arguments)
 
 
@@ -46,15 +53,18 @@ def build(name: str, factory: Bound, point: Mapping[str, Any], kind: type) -> An
     """The problem or policy at a grid point, with the point in the message if it cannot be built."""
     try:
         built = factory(**point)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{name}{f' at {dict(point)}' if point else ''}: {error}") from error
     if not isinstance(built, kind):
         raise ValueError(f"{name} must be a factory returning a {kind.__name__}; {_name(factory)} returned {built!r}")
     return built
 
 
-def with_sizes(factory: Bound, sizes: Mapping[str, int]) -> Bound:
+def with_sizes(name: str, factory: Bound, sizes: Mapping[str, int]) -> Bound:
     """The factory with those sizes of the problem that it takes and has not fixed."""
+    for size, value in sizes.items():
+        if factory.arguments.get(size, value) != value:
+            raise ValueError(f"{name} fixes {size} to {factory.arguments[size]!r}; it must be that of the problem, {value}")
     missing = {k: v for k, v in sizes.items() if k in _parameters(factory) and k not in factory.arguments}
     return Bound(factory.function, {**factory.arguments, **missing})
 

@@ -13,8 +13,9 @@ import numpy as np
 import xarray as xr
 from tqdm.auto import tqdm
 
+from jaxbandits import validate
 from jaxbandits.core import Claim
-from jaxbandits.engine import scan, tiles
+from jaxbandits.engine import rehearsal, scan, tiles
 from jaxbandits.store import Store
 from jaxbandits.study import Plan, Study
 
@@ -49,27 +50,48 @@ def run(
     """
     if not isinstance(study, Study):
         raise ValueError(f"study must be a Study; got {study!r}")
+    if executor is not None and not isinstance(executor, concurrent.futures.Executor):
+        raise ValueError(f"executor must be a concurrent.futures.Executor; got {executor!r}")
+    if max_tile is not None:
+        max_tile = validate.size("max_tile", max_tile)
+    lane_bytes = _rehearse(study)
     disk = Store(store, study) if store is not None else None
     results = {name: _empty(study, plan, disk.read(name) if disk else {}) for name, plan in study.plans.items()}
     with _Progress(study, results, enabled=progress) as bar:
         if executor is not None:
-            _run_missing(
-                study,
-                results,
-                disk,
-                executor,
-                bar,
-                in_process=isinstance(executor, concurrent.futures.ThreadPoolExecutor),
-                max_tile=max_tile,
-            )
+            in_process = isinstance(executor, concurrent.futures.ThreadPoolExecutor)
+            _run_missing(study, results, disk, executor, bar, in_process, max_tile, lane_bytes)
         else:
             with concurrent.futures.ThreadPoolExecutor(_cores()) as threads:
                 try:
-                    _run_missing(study, results, disk, threads, bar, in_process=True, max_tile=max_tile)
+                    _run_missing(study, results, disk, threads, bar, True, max_tile, lane_bytes)
                 except BaseException:
                     threads.shutdown(wait=False, cancel_futures=True)
                     raise
     return _dataset(study, results)
+
+
+def _rehearse(study: Study) -> dict[str, int]:
+    """Traces one round of each policy for one lane, without compiling; bytes a lane by policy.
+
+    Raises:
+      ValueError: if a policy or a metric does not keep to its shapes and types.
+    """
+    found, shapes = {}, {}
+    for name, plan in study.plans.items():
+        lane = _lanes(study, plan, np.zeros(1, np.int64), np.zeros(1, np.int64), 1)
+        try:
+            found[name], recorded = rehearsal.rehearse(_program(study, plan), lane)
+        except ValueError as error:
+            raise ValueError(f"policy {name!r}: {error}") from error
+        for metric, shape in recorded.items():
+            if shapes.setdefault(metric, shape) != shape:
+                raise ValueError(f"metrics[{metric!r}] must have one shape for all policies; got {shapes[metric]} and {shape}")
+    return found
+
+
+def _program(study: Study, plan: Plan) -> scan.Program:
+    return scan.Program(problem=study.source, policy=plan.factory, metrics=tuple(study.metrics.items()))
 
 
 def _cores() -> int:
@@ -95,14 +117,14 @@ def _missing(values: dict[str, np.ndarray], study: Study) -> tuple[np.ndarray, n
 # ---- jobs --------------------------------------------------------------------------------------------------------------
 
 
-def _jobs(study: Study, name: str, values: dict[str, np.ndarray], workers: int, max_tile: int | None) -> Iterator[tuple]:
+def _jobs(study: Study, name: str, values: dict[str, np.ndarray], lane_bytes: int, workers: int, max_tile: int | None) -> Iterator[tuple]:
     """(program, lanes, points, seeds) of each tile of a policy; the lanes are padded, the points and seeds are not."""
     plan = study.plans[name]
     points, seeds = _missing(values, study)
     if not len(points):
         return
-    program = scan.Program(problem=study.source, policy=plan.factory, metrics=tuple(study.metrics.items()))
-    size = tiles.tile_size(len(points), scan.lane_bytes(program, _lanes(study, plan, points[:1], seeds[:1], 1)), workers)
+    program = _program(study, plan)
+    size = tiles.tile_size(len(points), lane_bytes, workers)
     if max_tile is not None:
         size = min(size, max(max_tile // tiles.WIDTH, 1) * tiles.WIDTH)
     for first in range(0, len(points), size):
@@ -130,13 +152,13 @@ def _run_missing(
     disk: Store | None,
     executor: concurrent.futures.Executor,
     bar: "_Progress",
-    *,
     in_process: bool,
     max_tile: int | None,
+    lane_bytes: dict[str, int],
 ) -> None:
     checkpoints, devices = np.asarray(study.rounds), len(jax.local_devices())
     waiting: dict[concurrent.futures.Future, tuple[str, np.ndarray, np.ndarray]] = {}
-    by_policy = [[(name, *job) for job in _jobs(study, name, results[name], _cores(), max_tile)] for name in study.plans]
+    by_policy = [[(name, *job) for job in _jobs(study, name, results[name], lane_bytes[name], _cores(), max_tile)] for name in study.plans]
     # In turn over the policies, so that workers compile different ones at the same time instead of waiting for one.
     in_turn = [job for tier in itertools.zip_longest(*by_policy) for job in tier if job is not None]
     try:
@@ -166,11 +188,12 @@ def _collect(
     """Puts what a tile gave into the tables and the store, once it is known to hold numbers only."""
     values = {k: np.moveaxis(v, -1, 0)[: len(point)].astype(np.float64) for k, v in record.items()}
     for quantity, value in values.items():
-        if np.isnan(value).any():
-            lane = int(np.argwhere(np.isnan(value))[0][0])
+        bad = ~np.isfinite(value) if quantity == "regret" else np.isnan(value)
+        if bad.any():
+            lane = int(np.argwhere(bad)[0][0])
             where = np.unravel_index(point[lane], study.plans[name].shape) if study.plans[name].shape else ()
             at = {axis: list(study.axes[axis])[int(i)] for axis, i in zip(study.plans[name].axes, where, strict=True)}
-            raise FloatingPointError(f"{quantity} of policy {name!r} is NaN at grid point {at}, seed {int(seed[lane])}")
+            raise FloatingPointError(f"{quantity} of policy {name!r} is not a number at grid point {at}, seed {int(seed[lane])}")
         if quantity not in table:
             table[quantity] = np.full((*table["regret"].shape[:2], *value.shape[1:]), np.nan)
         table[quantity][point, seed] = value

@@ -17,6 +17,10 @@ Metric = Callable[[PyTree, PyTree], Any]
 """(state of the policy, instance of the problem) -> a number or an array of one lane."""
 
 
+LONGEST = 2**31 - 2**10
+"""The longest horizon: rounds are int32, and a chunk of them may run past the end."""
+
+
 def log_checkpoints(horizon: int, per_decade: int = 30) -> tuple[int, ...]:
     """Rounds from 1 to the horizon, equally spaced on a logarithmic axis.
 
@@ -27,8 +31,8 @@ def log_checkpoints(horizon: int, per_decade: int = 30) -> tuple[int, ...]:
     Raises:
       ValueError: if an argument is out of range.
     """
-    validate.size("horizon", horizon)
-    validate.size("per_decade", per_decade)
+    horizon = validate.size("horizon", horizon, 1, LONGEST)
+    per_decade = validate.size("per_decade", per_decade, 1, 10_000)
     count = int(np.ceil(np.log10(horizon) * per_decade)) + 1
     return tuple(int(t) for t in np.unique(np.round(np.geomspace(1, horizon, count))))
 
@@ -43,8 +47,8 @@ def linear_checkpoints(horizon: int, count: int = 100) -> tuple[int, ...]:
     Raises:
       ValueError: if an argument is out of range.
     """
-    validate.size("horizon", horizon)
-    validate.size("count", count)
+    horizon = validate.size("horizon", horizon, 1, LONGEST)
+    count = validate.size("count", count, 1, 1_000_000)
     return tuple(int(t) for t in np.unique(np.ceil(np.arange(1, count + 1) * (horizon / count)).astype(np.int64)))
 
 
@@ -89,10 +93,9 @@ class Study:
 
     def __post_init__(self):
         """Checks everything and builds each policy once at each of its grid points."""
-        validate.size("seeds", self.seeds)
-        validate.size("horizon", self.horizon, 1, 2**31 - 2**10)
-        validate.size("seed", self.seed, 0, 2**32 - 1)
-        _check_metrics(self.metrics)
+        for name, low, high in (("seeds", 1, 2**32 - 1), ("horizon", 1, LONGEST), ("seed", 0, 2**32 - 1)):
+            object.__setattr__(self, name, validate.size(name, getattr(self, name), low, high))
+        _check_metrics(self.metrics, self.grid)
         if not isinstance(self.policies, Mapping) or not self.policies:
             raise ValueError(f"policies must be a non-empty mapping from names to factories; got {self.policies!r}")
         for name in self.policies:
@@ -116,7 +119,7 @@ class Study:
         problem_axes = factories.taken(self.source, self.axes)
         factories.require("problem", self.source, self.axes)
         problems = [factories.build("problem", self.source, point, Problem) for point in self._points(problem_axes)]
-        bound = factories.with_sizes(factories.bound(f"policies[{name!r}]", factory), problems[0].sizes)
+        bound = factories.with_sizes(f"policy {name!r}", factories.bound(f"policies[{name!r}]", factory), problems[0].sizes)
         policy_axes = factories.taken(bound, self.axes)
         factories.require(f"policy {name!r}", bound, self.axes)
         axes = tuple(a for a in self.axes if a in policy_axes or a in problem_axes)
@@ -124,7 +127,8 @@ class Study:
         for point in self._points(axes):
             own = {a: point[a] for a in policy_axes}
             policy = factories.build(f"policy {name!r}", bound, own, Policy)
-            arguments.append({**own, **policy.derived} if own else {})
+            derived = {k: v for k, v in policy.derived.items() if k not in bound.arguments}
+            arguments.append({**derived, **own} if own else {})
             claims.append(policy.claim)
         swept = {k: np.stack([np.asarray(a[k], np.float32) for a in arguments]) for k in arguments[0]}
         outer = {a: np.stack([np.asarray(p[a], np.float32) for p in self._points(axes)]) for a in problem_axes}
@@ -183,17 +187,17 @@ def _rounds(checkpoints: Any, horizon: int) -> tuple[int, ...]:
     return rounds
 
 
-def _check_metrics(metrics: Any) -> None:
+def _check_metrics(metrics: Any, grid: Any) -> None:
     if not isinstance(metrics, Mapping):
         raise ValueError(f"metrics must be a mapping from names to functions (state, instance) -> value; got {metrics!r}")
     for name, metric in metrics.items():
-        if not isinstance(name, str) or not name.isidentifier() or name == "regret":
-            raise ValueError(f"metrics must be named by identifiers other than 'regret'; got {name!r}")
+        if not isinstance(name, str) or not name.isidentifier() or name in (*_RESERVED, *grid):
+            raise ValueError(f"metrics must be named by identifiers other than {', '.join(_RESERVED)} and the grid's axes; got {name!r}")
         if not callable(metric):
             raise ValueError(f"metrics[{name!r}] must be a function (state, instance) -> value; got {metric!r}")
 
 
-_RESERVED = ("policy", "seed", "round", "regret")
+_RESERVED = ("policy", "seed", "round", "regret", "claim")
 
 
 def _axes(grid: Any) -> Mapping[str, Mapping[Any, Any]]:
@@ -204,19 +208,31 @@ def _axes(grid: Any) -> Mapping[str, Mapping[Any, Any]]:
     for axis, values in grid.items():
         if not isinstance(axis, str) or not axis.isidentifier() or axis in _RESERVED:
             raise ValueError(f"grid must have argument names other than {', '.join(_RESERVED)} as axes; got {axis!r}")
-        allowed = "a sequence of different finite or infinite numbers, or a mapping from labels to values"
-        if isinstance(values, Mapping):
-            axes[axis] = dict(values)
-        else:
-            try:
-                numbers = [float(v) for v in values]
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"grid[{axis!r}] must be {allowed}; got {values!r}") from error
-            if any(np.isnan(numbers)) or len(set(numbers)) < len(numbers):
-                raise ValueError(f"grid[{axis!r}] must be {allowed}; got {values!r}")
-            axes[axis] = dict(zip(numbers, numbers, strict=True))
+        axes[axis] = _labelled(axis, values) if isinstance(values, Mapping) else _numbered(axis, values)
         if not axes[axis]:
             raise ValueError(f"grid[{axis!r}] must have at least one value; got {values!r}")
         if len({np.shape(v) for v in axes[axis].values()}) > 1:
             raise ValueError(f"grid[{axis!r}] must have values of one shape; got {[np.shape(v) for v in axes[axis].values()]}")
     return MappingProxyType({axis: MappingProxyType(values) for axis, values in axes.items()})
+
+
+def _labelled(axis: str, values: Mapping[Any, Any]) -> dict[str, Any]:
+    for label in values:
+        if not isinstance(label, str):
+            raise ValueError(f"grid[{axis!r}] must have strings as labels; got {label!r}")
+    return dict(values)
+
+
+def _numbered(axis: str, values: Any) -> dict[float, float]:
+    allowed = "a sequence of numbers that differ in float32, or a mapping from labels to values"
+    try:
+        found = [] if isinstance(values, str | bytes | set | frozenset) else [np.asarray(v) for v in values]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"grid[{axis!r}] must be {allowed}; got {values!r}") from error
+    real = all(v.ndim == 0 and v.dtype.kind in "iuf" for v in found) and not isinstance(values, str | bytes | set | frozenset)
+    numbers = [float(v) for v in found] if real else [np.nan]
+    with np.errstate(over="ignore"):
+        single = np.asarray(numbers, np.float32)
+    if np.isnan(single).any() or len(np.unique(single)) < len(single):
+        raise ValueError(f"grid[{axis!r}] must be {allowed}; got {values!r}")
+    return dict(zip(numbers, numbers, strict=True))

@@ -44,10 +44,14 @@ def size(name: str, value: Any, low: int = 1, high: int | None = None) -> int:
     return number
 
 
-def list_sizes(num_items: Any, list_len: Any) -> None:
-    """``num_items`` at least 1 and ``list_len`` from 1 to ``num_items``."""
-    size("num_items", num_items)
-    size("list_len", list_len, 1, num_items)
+MOST_ITEMS = 65_536
+"""The most items of a problem; the random words of a round must fit their counters."""
+
+
+def list_sizes(num_items: Any, list_len: Any) -> tuple[int, int]:
+    """``num_items`` from 1 to ``MOST_ITEMS`` and ``list_len`` from 1 to ``num_items``, as Python integers."""
+    items = size("num_items", num_items, 1, MOST_ITEMS)
+    return items, size("list_len", list_len, 1, items)
 
 
 def scalar(name: str, value: Any, allowed: str, test: Callable[[float], bool]) -> None:
@@ -59,8 +63,8 @@ def scalar(name: str, value: Any, allowed: str, test: Callable[[float], bool]) -
 
 
 def epsilon(value: Any, name: str = "epsilon") -> None:
-    """A privacy level: positive; infinity is the non-private limit."""
-    scalar(name, value, "a positive number, or inf for no privacy", lambda x: x > 0)
+    """A privacy level; infinity is the non-private limit. Beyond the range float32 cannot hold the noise, or the lack of it."""
+    scalar(name, value, "a positive number from 1e-10 to 1e10, or inf for no privacy", lambda x: 1e-10 <= x <= 1e10 or x == np.inf)
 
 
 def delta(value: Any) -> None:
@@ -69,8 +73,13 @@ def delta(value: Any) -> None:
 
 
 def scale(name: str, value: Any) -> None:
-    """A finite factor, at least 0."""
-    scalar(name, value, "a finite number, at least 0", lambda x: 0 <= x < np.inf)
+    """A factor from 0 to 1e10."""
+    scalar(name, value, "a finite number, at least 0 and at most 1e10", lambda x: 0 <= x <= 1e10)
+
+
+def positive(name: str, value: Any) -> None:
+    """A finite number above 0."""
+    scalar(name, value, "a finite number above 0", lambda x: 0 < x < np.inf)
 
 
 def probabilities(name: str, value: Any, length: int | None = None) -> None:
@@ -82,3 +91,12 @@ def probabilities(name: str, value: Any, length: int | None = None) -> None:
         numbers = _numbers(name, value, allowed)
         if not np.all((numbers >= 0) & (numbers <= 1)):  # false for NaN too
             _fail(name, value, allowed)
+
+
+def amounts(name: str, value: Any) -> np.ndarray:
+    """A vector of finite numbers, at least 0, as float64."""
+    allowed = "a vector of finite numbers, at least 0"
+    numbers = _numbers(name, value, allowed)
+    if numbers.ndim != 1 or not np.all((numbers >= 0) & (numbers < np.inf)):
+        _fail(name, value, allowed)
+    return numbers

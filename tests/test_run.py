@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from jaxbandits import Study, run
+from jaxbandits.engine import tiles
 from jaxbandits.policies import cascade as policies
 from jaxbandits.problems import cascade, linear, two_level
 
@@ -101,13 +102,74 @@ def test_nan_never_reaches_a_result():
         horizon=100,
         seeds=2,
     )
-    with pytest.raises(FloatingPointError, match=r"nan of policy 'broken' is NaN at grid point {'epsilon': 1.0}, seed"):
+    with pytest.raises(FloatingPointError, match=r"nan of policy 'broken' is not a number at grid point {'epsilon': 1.0}, seed"):
         run(study, progress=False)
 
 
 def test_not_a_study():
     with pytest.raises(ValueError, match="study must be a Study; got 3"):
         run(3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"max_tile": 0}, "max_tile must be an integer, at least 1; got 0"),
+        ({"max_tile": "16"}, "max_tile must be"),
+        ({"executor": "threads"}, "executor must be a concurrent.futures.Executor; got 'threads'"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        run(STUDY, progress=False, **arguments)
+
+
+def changed(**beats):
+    """A policy of which some functions are replaced."""
+
+    def factory(*, num_items, list_len):
+        policy = policies.cascade_ucb1(num_items=num_items, list_len=list_len)
+        return policy._replace(**{name: change(getattr(policy, name)) for name, change in beats.items()})
+
+    return factory
+
+
+WRONG = {
+    "list too short": ({"act": lambda f: lambda s, r, z: f(s, r, z)[:1]}, {}, r"policy 'p': act must return int32\[2\].*got int32\[1\]"),
+    "floats for items": ({"act": lambda f: lambda s, r, z: f(s, r, z).astype("float32")}, {}, r"act must return int32\[2\].*got float32"),
+    "state of another type": (
+        {"update": lambda f: lambda s, t, a, m, z: f(s, t, a, m, z)._replace(counts=s.counts.astype("float32"))},
+        {},
+        r"update must return a state of the same structure, shapes and types as init.*float32\[6\]",
+    ),
+    "state of another kind": ({"update": lambda f: lambda s, t, a, m, z: (s,)}, {}, "update must return a state of the same structure"),
+    "error inside": ({"act": lambda f: lambda s, r, z: s.nothing}, {}, "policy 'p': act failed with AttributeError.*'nothing'"),
+    "metric of nothing": ({}, {"m": lambda s, i: None}, r"metrics\['m'\] failed|metrics\['m'\] must return"),
+    "metric empty": ({}, {"m": lambda s, i: s.counts[:0]}, r"metrics\['m'\] must return a real number or an array of them; got int32\[0\]"),
+    "metric complex": ({}, {"m": lambda s, i: s.counts.astype("complex64")}, r"metrics\['m'\] must return a real number"),
+    "metric with one argument": ({}, {"m": lambda s: s.counts}, r"metrics\['m'\] failed with TypeError"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_does_not_keep_to_its_shapes_is_refused_before_anything_compiles(case, monkeypatch):
+    beats, metrics, message = WRONG[case]
+    study = Study(
+        problem=partial(cascade, means=linear(6), list_len=2), policies={"p": changed(**beats)}, metrics=metrics, seeds=2, horizon=5
+    )
+    monkeypatch.setattr(tiles, "compile_tile", lambda *a: pytest.fail("compiled"))
+    with pytest.raises(ValueError, match=message):
+        run(study, progress=False)
+
+
+def test_metrics_have_one_shape_for_all_policies():
+    def odd(state, instance):
+        return state.counts if hasattr(state, "clicks") else state.counts[:2]
+
+    named = {"a": policies.cascade_ucb1, "b": policies.first_ucb1}
+    study = Study(problem=partial(cascade, means=linear(6), list_len=2), policies=named, metrics={"odd": odd}, seeds=2, horizon=5)
+    with pytest.raises(ValueError, match=r"metrics\['odd'\] must have one shape for all policies; got \(6,\) and \(2,\)"):
+        run(study, progress=False)
 
 
 def test_progress_does_not_change_results(dataset, capsys):

@@ -4,6 +4,7 @@ import copy
 import pickle
 from functools import partial
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -37,11 +38,24 @@ BAD = {
     "epsilon zero": ({"grid": {"epsilon": [0.0]}}, "policy 'laplace' at {'epsilon': 0.0}: epsilon must be a positive number.*got 0.0"),
     "epsilon negative": ({"grid": {"epsilon": [1.0, -1.0]}}, "epsilon must be a positive number.*got -1.0"),
     "epsilon NaN": ({"grid": {"epsilon": [float("nan")]}}, "grid\\['epsilon'\\] must be a sequence.*nan"),
-    "epsilon twice": ({"grid": {"epsilon": [1.0, 1.0]}}, "grid\\['epsilon'\\] must be a sequence of different"),
+    "epsilon twice": ({"grid": {"epsilon": [1.0, 1.0]}}, "grid\\['epsilon'\\] must be a sequence of numbers that differ"),
     "epsilon a word": ({"grid": {"epsilon": ["high"]}}, "grid\\['epsilon'\\] must be"),
     "epsilon a number": ({"grid": {"epsilon": 1.0}}, "grid\\['epsilon'\\] must be"),
     "epsilon empty": ({"grid": {"epsilon": []}}, "grid\\['epsilon'\\] must have at least one value"),
     "epsilon missing": ({"grid": {}}, "policy 'laplace' needs 'epsilon'"),
+    "epsilon alike in float32": ({"grid": {"epsilon": [0.1, 0.1 + 1e-12]}}, "differ in float32"),
+    "epsilon digits in words": ({"grid": {"epsilon": ["1", "2"]}}, "grid\\['epsilon'\\] must be"),
+    "epsilon true": ({"grid": {"epsilon": [True]}}, "grid\\['epsilon'\\] must be"),
+    "epsilon complex": ({"grid": {"epsilon": np.array([1 + 0j])}}, "grid\\['epsilon'\\] must be"),
+    "epsilon unordered": ({"grid": {"epsilon": {1.0, 2.0}}}, "grid\\['epsilon'\\] must be"),
+    "labels": ({"grid": {"epsilon": {1: 1.0}}}, "grid\\['epsilon'\\] must have strings as labels; got 1"),
+    "labels a tuple": ({"grid": {"epsilon": {("a", "b"): 1.0}}}, "must have strings as labels"),
+    "size of another problem": (
+        {"policies": {"p": partial(policies.cascade_ucb1, list_len=3)}, "grid": {}},
+        "fixes list_len to 3; it must be that",
+    ),
+    "metric named like an axis": ({"metrics": {"epsilon": pulls}}, "metrics must be named by identifiers other than"),
+    "metric named claim": ({"metrics": {"claim": pulls}}, "metrics must be named by identifiers other than"),
     "axis unknown": ({"grid": {"epsilon": [1.0], "gamma": [1.0]}}, "grid axis 'gamma' is an argument of no policy"),
     "axis static": (
         {"grid": {"epsilon": [1.0], "list_len": [1, 2]}, "problem": partial(cascade, means=linear(6))},
@@ -70,7 +84,7 @@ BAD = {
     "policy name": ({"policies": {"a/b": policies.cascade_ucb1}}, "policies must have non-empty names without '/'; got 'a/b'"),
     "policy not a factory": ({"policies": {"a": None}}, "policies\\['a'\\] must be a factory"),
     "policy returns another": ({"policies": {"a": lambda: NON_PRIVATE}, "grid": {}}, "policy 'a' must be a factory returning a Policy"),
-    "seeds": ({"seeds": 0}, "seeds must be an integer, at least 1; got 0"),
+    "seeds": ({"seeds": 0}, "seeds must be an integer from 1 to 4294967295; got 0"),
     "seeds a float": ({"seeds": 2.5}, "seeds must be an integer"),
     "horizon": ({"horizon": 0}, "horizon must be an integer from 1 to .*; got 0"),
     "horizon too long": ({"horizon": 2**31}, "horizon must be an integer from 1 to"),
@@ -86,7 +100,7 @@ BAD = {
     "checkpoints a number": ({"checkpoints": 5}, "checkpoints must be"),
     "checkpoints floats": ({"checkpoints": [1.5]}, "checkpoints must be"),
     "metric unknown": ({"metrics": {"pulls": "pulls"}}, "metrics\\['pulls'\\] must be a function"),
-    "metric name": ({"metrics": {"regret": pulls}}, "metrics must be named by identifiers other than 'regret'"),
+    "metric name": ({"metrics": {"regret": pulls}}, "metrics must be named by identifiers other than"),
     "metrics a list": ({"metrics": ["pulls"]}, "metrics must be a mapping"),
 }
 
@@ -97,6 +111,13 @@ def test_bad_input_is_refused_before_anything_compiles(case, monkeypatch):
     changes, message = BAD[case]
     with pytest.raises(ValueError, match=message):
         study(**changes)
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.uint8, np.array, jnp.int32])
+def test_sizes_of_any_integer_kind(kind):
+    made = study(seeds=kind(3), horizon=kind(100), seed=kind(0), problem=partial(cascade, means=linear(6), list_len=kind(2)))
+    assert made == study()
+    assert all(type(getattr(made, f)) is int for f in ("seeds", "horizon", "seed"))
 
 
 def test_axes_go_where_they_are_taken():
@@ -153,5 +174,5 @@ def test_checkpoints():
     assert linear_checkpoints(3, 100) == (1, 2, 3)
     assert study(horizon=10).rounds == tuple(range(1, 11))
     for bad in (0, -1, 2.5):
-        with pytest.raises(ValueError, match="horizon must be an integer, at least 1"):
+        with pytest.raises(ValueError, match="horizon must be an integer from 1 to"):
             log_checkpoints(bad)

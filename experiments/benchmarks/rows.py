@@ -15,7 +15,7 @@ from experiments.benchmarks import measure, yardsticks
 from experiments.benchmarks.measure import Variant
 from jaxbandits import linear_checkpoints, log_checkpoints, problems
 from jaxbandits.core import Bound
-from jaxbandits.engine import scan, tiles
+from jaxbandits.engine import rehearsal, scan, tiles
 from jaxbandits.policies import cascade
 
 LIST_LEN = 4
@@ -176,6 +176,6 @@ def selection(sizes: Sizes) -> dict[str, list[float]]:
     for num_items, list_len in sizes.selections:
         horizon = sizes.cost_horizon if num_items <= 100 else sizes.many_items_horizon
         it = job(A, log_checkpoints(horizon), num_items, list_len)
-        size = tiles.tile_size(sizes.lanes, scan.lane_bytes(it.program, it.lanes(1)), workers=1)
+        size = tiles.tile_size(sizes.lanes, rehearsal.rehearse(it.program, it.lanes(1))[0], workers=1)
         variants[f"{list_len} of {num_items}"] = it.variant(size)
     return measure.interleaved(variants, sizes.repeats, sizes.at_least)

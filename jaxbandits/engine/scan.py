@@ -7,7 +7,6 @@ their spacing and the horizon need no new compilation.
 
 import dataclasses
 import functools
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -57,32 +56,14 @@ def _each_lane(function: Callable, in_axes: Any) -> Callable:
     return jax.vmap(function, in_axes=in_axes, out_axes=-1)
 
 
-def _one(factory: Bound, swept: Parameters) -> Any:
+def first_lane(factory: Bound, swept: Parameters) -> Any:
     """What the factory returns for the first lane: enough to read its declarations."""
     return factory(**{name: value[..., 0] for name, value in swept.items()})
 
 
-def lane_bytes(program: Program, lanes: Lanes) -> int:
-    """Memory that one lane needs in the round loop: its state and the numbers of a chunk."""
-    problem, policy = _one(program.problem, lanes.problem), _one(program.policy, lanes.policy)
-    setup = {name: jax.eval_shape(d.law, jax.ShapeDtypeStruct((d.words,), jnp.uint32)) for name, d in problem.setup_draws.items()}
-
-    def begin(z):
-        z = {
-            name: value[: math.prod(d.shape)].reshape(d.shape)
-            for (name, value), d in zip(z.items(), problem.setup_draws.values(), strict=True)
-        }
-        instance = problem.setup(z)
-        return instance, policy.init(problem.preview(instance, z))
-
-    leaves = jax.tree.leaves(jax.eval_shape(begin, setup))
-    words = sum(d.words for group in (problem.draws, policy.device_draws, policy.server_draws) for d in group.values())
-    return sum(x.size * x.dtype.itemsize for x in leaves) + 8 * CHUNK * words  # words and values
-
-
 def start(program: Program, lanes: Lanes) -> Carry:
     """The tile before round 1."""
-    one_problem = _one(program.problem, lanes.problem)
+    one_problem = first_lane(program.problem, lanes.problem)
     plan = draws.layout({draws.SETUP: one_problem.setup_draws})
     numbers = draws.generate(plan, lanes.seed, lanes.replica, jnp.zeros((1,), jnp.int32))[draws.SETUP]
     numbers = {name: value[0] for name, value in numbers.items()}
@@ -109,7 +90,7 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
     Returns:
       the tile at the last checkpoint, and the records: "regret", a Sum of [n, lanes], and each metric as [n, ..., lanes].
     """
-    one_problem, one_policy = _one(program.problem, lanes.problem), _one(program.policy, lanes.policy)
+    one_problem, one_policy = first_lane(program.problem, lanes.problem), first_lane(program.policy, lanes.policy)
     plan = draws.layout({draws.USERS: one_problem.draws, draws.DEVICE: one_policy.device_draws, draws.SERVER: one_policy.server_draws})
 
     def problem_beat(name):
@@ -149,7 +130,7 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
 
         return lax.fori_loop(0, jnp.minimum(chunk, stop - carry.t), step, carry)
 
-    measure = {name: _each_lane(metric, -1) for name, metric in program.metrics}
+    measure = {name: _each_lane(lambda s, i, metric=metric: jnp.asarray(metric(s, i)), -1) for name, metric in program.metrics}
 
     def to_checkpoint(carry: Carry, stop):
         carry = lax.while_loop(lambda c: c.t < stop, functools.partial(play_chunk, stop), carry)

@@ -23,7 +23,15 @@ def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> fl
       epsilon: privacy level, positive.
       sigma: standard deviation of the noise, positive.
       sensitivity: L2 sensitivity, positive.
+
+    Raises:
+      ValueError: if an argument is out of range.
     """
+    validate.epsilon(epsilon)
+    validate.positive("sigma", sigma)
+    validate.positive("sensitivity", sensitivity)
+    if math.isinf(epsilon):
+        return 0.0
     return math.exp(_log_gaussian_delta(float(epsilon), float(sigma) / float(sensitivity)))
 
 
@@ -60,6 +68,7 @@ def analytic_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
     """
     validate.epsilon(epsilon)
     validate.delta(delta)
+    validate.positive("sensitivity", sensitivity)
     return float(sensitivity) * _unit_analytic_sigma(float(epsilon), float(delta))
 
 
@@ -80,10 +89,15 @@ def classic_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> flo
     """
     validate.epsilon(epsilon)
     validate.delta(delta)
+    validate.positive("sensitivity", sensitivity)
     return float(sensitivity) / float(epsilon) * math.sqrt(2 * math.log(1.25 / float(delta)))
 
 
 # ---- composition -------------------------------------------------------------------------------------------------------
+
+
+MOST_QUERIES = 65_536
+"""The most releases that are composed: the sum over them is exact, term by term."""
 
 
 def composed_delta(num_queries: int, epsilon_each: float, epsilon: float, delta_each: float = 0.0) -> float:
@@ -97,8 +111,14 @@ def composed_delta(num_queries: int, epsilon_each: float, epsilon: float, delta_
       epsilon_each: e0, privacy level of each release.
       epsilon: total privacy level.
       delta_each: delta of each release.
+
+    Raises:
+      ValueError: if an argument is out of range.
     """
-    k = validate.size("num_queries", num_queries)
+    k = validate.size("num_queries", num_queries, 1, MOST_QUERIES)
+    for name, value in (("epsilon_each", epsilon_each), ("epsilon", epsilon)):
+        validate.scalar(name, value, "a finite number, at least 0", lambda x: 0 <= x < math.inf)
+    validate.scalar("delta_each", delta_each, "at least 0 and below 1", lambda x: 0 <= x < 1)
     missed = np.arange(k + 1)
     log_binomial = gammaln(k + 1) - gammaln(missed + 1) - gammaln(k - missed + 1)
     log_p, log_q = -np.logaddexp(0.0, -epsilon_each), -np.logaddexp(0.0, epsilon_each)
@@ -122,7 +142,7 @@ def split_epsilon(num_queries: int, epsilon: float, delta: float) -> float:
     Raises:
       ValueError: if an argument is out of range.
     """
-    validate.size("num_queries", num_queries)
+    validate.size("num_queries", num_queries, 1, MOST_QUERIES)
     validate.epsilon(epsilon)
     validate.delta(delta)
     return _split_epsilon(int(num_queries), float(epsilon), float(delta))
@@ -154,7 +174,7 @@ def quoted_split_epsilon(num_queries: int, epsilon: float, delta: float) -> floa
     Raises:
       ValueError: if an argument is out of range.
     """
-    validate.size("num_queries", num_queries)
+    validate.size("num_queries", num_queries, 1, MOST_QUERIES)
     validate.epsilon(epsilon)
     validate.delta(delta)
     if math.isinf(epsilon):

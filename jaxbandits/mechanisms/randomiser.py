@@ -73,7 +73,7 @@ def gaussian(
     """
     validate.epsilon(epsilon)
     validate.delta(delta)
-    validate.scale("sigma", sigma)
+    validate.scalar("sigma", sigma, "a finite number, at least 0", lambda s: 0 <= s < float("inf"))
     validate.scale("noise_scale", noise_scale)
     deviation = noise_scale * sigma
     claim = Claim(

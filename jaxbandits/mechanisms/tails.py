@@ -10,11 +10,15 @@ import numpy as np
 from jax import Array, lax
 from jax.typing import ArrayLike
 
+from jaxbandits import validate
 from jaxbandits.engine import lanes
 
 
-def _groups(scales: Sequence[float], counts: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    scale, count = np.asarray(scales, float), np.asarray(counts, float)
+def _groups(scales: Sequence[float], counts: Sequence[float], tail_prob: float) -> tuple[np.ndarray, np.ndarray]:
+    validate.scalar("tail_prob", tail_prob, "above 0 and at most 1", lambda g: 0 < g <= 1)
+    scale, count = (validate.amounts(name, values) for name, values in (("scales", scales), ("counts", counts)))
+    if scale.shape != count.shape:
+        raise ValueError(f"scales and counts must have one length; got {len(scale)} and {len(count)}")
     used = (count > 0) & (scale > 0)
     return scale[used], count[used]
 
@@ -25,7 +29,7 @@ def laplace_closed(scales: Sequence[float], counts: Sequence[float], tail_prob: 
     From the lemma of Chan, Shi, Song 2011, at the smallest admissible nu. ``laplace_chernoff`` is two to three times smaller
     for the noise of a counter.
     """
-    scale, count = _groups(scales, counts)
+    scale, count = _groups(scales, counts, tail_prob)
     if not len(scale):
         return 0.0
     log_term = np.log(2 / tail_prob)
@@ -38,7 +42,7 @@ def laplace_chernoff(scales: Sequence[float], counts: Sequence[float], tail_prob
     The Chernoff bound with the exact moment generating function. Any theta gives a valid bound, so the search need not be
     exact; 45 golden-section steps on the quasi-convex objective are.
     """
-    scale, count = _groups(scales, counts)
+    scale, count = _groups(scales, counts, tail_prob)
     if not len(scale):
         return 0.0
     log_term, top = np.log(2 / tail_prob), scale.max()

@@ -100,7 +100,7 @@ def cascade(*, means: ArrayLike, list_len: int) -> Problem:
     """
     validate.probabilities("means", means)
     num_items = np.shape(means)[0]
-    validate.list_sizes(num_items, list_len)
+    num_items, list_len = validate.list_sizes(num_items, list_len)
 
     def setup(z):
         return _instance(jnp.asarray(means, jnp.float32), list_len, z)
@@ -118,5 +118,5 @@ def uniform_cascade(*, num_items: int, list_len: int) -> Problem:
     Raises:
       ValueError: if a size is out of range.
     """
-    validate.list_sizes(num_items, list_len)
+    num_items, list_len = validate.list_sizes(num_items, list_len)
     return _problem(num_items, list_len, {"means": draws.uniform((num_items,))}, lambda z: _instance(z["means"], list_len, z))

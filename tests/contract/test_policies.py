@@ -64,7 +64,7 @@ def test_sizes_are_checked(factory):
 
 
 @EVERY
-@pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), "one", [1.0, 2.0]])
+@pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), 1e-11, 1e11, True, "one", [1.0, 2.0]])
 def test_epsilon_is_checked(factory, bad):
     if "epsilon" in inspect.signature(factory).parameters:
         with pytest.raises(ValueError, match=r"epsilon must be a positive number.*got"):
@@ -81,10 +81,10 @@ def test_delta_is_checked(factory, bad):
 
 @EVERY
 @pytest.mark.parametrize("name", ["noise_scale", "radius_scale"])
-@pytest.mark.parametrize("bad", [-0.1, float("nan"), float("inf")])
+@pytest.mark.parametrize("bad", [-0.1, float("nan"), float("inf"), 1e11, True])
 def test_scales_are_checked(factory, name, bad):
     if name in inspect.signature(factory).parameters:
-        with pytest.raises(ValueError, match=f"{name} must be a finite number, at least 0; got"):
+        with pytest.raises(ValueError, match=f"{name} must be a finite number, at least 0 and at most 1e10; got"):
             build(factory, 6, 3, **{name: bad})
 
 

@@ -31,7 +31,7 @@ def _printed(scale: ArrayLike):
 
 
 def _policy(status, split, index, num_items, list_len, epsilon, delta, noise_scale, radius_scale, epsilon_each) -> Policy:
-    validate.list_sizes(num_items, list_len)
+    num_items, list_len = validate.list_sizes(num_items, list_len)
     validate.epsilon(epsilon)
     validate.delta(delta)
     validate.scale("radius_scale", radius_scale)

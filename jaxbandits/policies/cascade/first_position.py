@@ -91,7 +91,7 @@ class FirstKLState(NamedTuple):
 
 def _kl_ucb(*, num_items: int, list_len: int, refresh_every: int, claim: Claim, device_draws, send: Send, cap: ArrayLike) -> Policy:
     """``cap`` is the mean of the bits of an item with mean 1: above it debiased indices all count as 1."""
-    validate.size("refresh_every", refresh_every)
+    refresh_every = validate.size("refresh_every", refresh_every)
 
     def index(ones, count, cap, t):
         root = indices.inverse_root(count)
@@ -142,7 +142,7 @@ def first_ucb1(*, num_items: int, list_len: int) -> Policy:
     Raises:
       ValueError: if a size is out of range.
     """
-    validate.list_sizes(num_items, list_len)
+    num_items, list_len = validate.list_sizes(num_items, list_len)
     return _ucb1(num_items=num_items, list_len=list_len, claim=NON_PRIVATE, device_draws={}, send=_raw)
 
 
@@ -160,7 +160,7 @@ def first_kl_ucb(*, num_items: int, list_len: int, refresh_every: int = 8) -> Po
     Raises:
       ValueError: if a size is out of range.
     """
-    validate.list_sizes(num_items, list_len)
+    num_items, list_len = validate.list_sizes(num_items, list_len)
     return _kl_ucb(
         num_items=num_items, list_len=list_len, refresh_every=refresh_every, claim=NON_PRIVATE, device_draws={}, send=_raw, cap=1.0
     )
@@ -182,7 +182,7 @@ def first_ldp_ucb1(*, num_items: int, list_len: int, epsilon: ArrayLike) -> Poli
     Raises:
       ValueError: if a size or epsilon is out of range.
     """
-    validate.list_sizes(num_items, list_len)
+    num_items, list_len = validate.list_sizes(num_items, list_len)
     bit = randomiser.bernoulli(epsilon=epsilon)
     return _ucb1(num_items=num_items, list_len=list_len, claim=bit.claim, device_draws=bit.draws, send=bit.send)
 
@@ -203,7 +203,7 @@ def first_ldp_kl_ucb(*, num_items: int, list_len: int, epsilon: ArrayLike, refre
     Raises:
       ValueError: if a size or epsilon is out of range.
     """
-    validate.list_sizes(num_items, list_len)
+    num_items, list_len = validate.list_sizes(num_items, list_len)
     bit = randomiser.bernoulli(epsilon=epsilon)
     return _kl_ucb(
         num_items=num_items,

@@ -17,7 +17,7 @@ from jaxbandits.policies.cascade.assemble import flawed_claim, noisy_prefix_poli
 
 
 def _policy(status, calibrated_sigma, num_items, list_len, epsilon, delta, noise_scale, radius_scale, sigma) -> Policy:
-    validate.list_sizes(num_items, list_len)
+    num_items, list_len = validate.list_sizes(num_items, list_len)
     validate.scale("radius_scale", radius_scale)
     sensitivity = list_len**0.5
     if sigma is None:

@@ -31,7 +31,7 @@ def _printed(list_len: int, epsilon: ArrayLike, radius_scale: ArrayLike):
 
 
 def _policy(status, index, num_items, list_len, epsilon, noise_scale, radius_scale) -> Policy:
-    validate.list_sizes(num_items, list_len)
+    num_items, list_len = validate.list_sizes(num_items, list_len)
     validate.scale("radius_scale", radius_scale)
     noise = laplace(shape=(list_len,), sensitivity=list_len, epsilon=epsilon, noise_scale=noise_scale)
     return noisy_prefix_policy(

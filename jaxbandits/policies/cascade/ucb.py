@@ -53,7 +53,7 @@ def cascade_ucb1(*, num_items: int, list_len: int) -> Policy:
     Raises:
       ValueError: if a size is out of range.
     """
-    validate.list_sizes(num_items, list_len)
+    num_items, list_len = validate.list_sizes(num_items, list_len)
 
     def act(state, round_, z):
         root = indices.inverse_root(state.counts)
@@ -91,8 +91,8 @@ def cascade_kl_ucb(*, num_items: int, list_len: int, refresh_every: int = 8) -> 
     Raises:
       ValueError: if a size is out of range.
     """
-    validate.list_sizes(num_items, list_len)
-    validate.size("refresh_every", refresh_every)
+    num_items, list_len = validate.list_sizes(num_items, list_len)
+    refresh_every = validate.size("refresh_every", refresh_every)
 
     def init(preview):
         seen = _start(num_items, preview)
