@@ -1,6 +1,7 @@
 """Runs a study: grid x seeds -> lanes -> tiles -> a labelled Dataset."""
 
 import concurrent.futures
+import contextlib
 import importlib.metadata
 import itertools
 import json
@@ -55,9 +56,10 @@ def run(
     if max_tile is not None:
         max_tile = validate.size("max_tile", max_tile)
     lane_bytes = _rehearse(study)
-    disk = Store(store, study) if store is not None else None
-    results = {name: _empty(study, plan, disk.read(name) if disk else {}) for name, plan in study.plans.items()}
-    with _Progress(study, results, enabled=progress) as bar:
+    with contextlib.ExitStack() as stack:
+        disk = stack.enter_context(contextlib.closing(Store(store, study))) if store is not None else None
+        results = {name: _empty(study, plan, disk.read(name) if disk else {}) for name, plan in study.plans.items()}
+        bar = stack.enter_context(_Progress(study, results, enabled=progress))
         if executor is not None:
             in_process = isinstance(executor, concurrent.futures.ThreadPoolExecutor)
             _run_missing(study, results, disk, executor, bar, in_process, max_tile, lane_bytes)
@@ -171,8 +173,10 @@ def _run_missing(
             if not in_process:
                 bar.hook(name, len(point))("run", study.rounds[-1])
     except BaseException:
-        for future in waiting:
-            future.cancel()
+        bar.stop()
+        for future, (name, point, seed) in waiting.items():
+            if not future.cancel() and future.done() and not future.cancelled() and future.exception() is None:
+                _collect(study, results[name], disk, name, point, seed, future.result())
         raise
 
 
@@ -263,14 +267,21 @@ class _Progress:
 
     def __init__(self, study: Study, results: dict[str, dict[str, np.ndarray]], *, enabled: bool):
         lanes = sum(len(_missing(values, study)[0]) for values in results.values())
+        self._stopped = False
         self._bar = tqdm(
             total=lanes * study.rounds[-1], unit=" lane-rounds", unit_scale=True, disable=not enabled or not lanes, mininterval=0.5
         )
+
+    def stop(self) -> None:
+        """Ends the tiles that are running at their next report."""
+        self._stopped = True
 
     def hook(self, policy: str, lanes: int) -> Callable[[str, int], None]:
         """A function for a tile of so many lanes to call with what it does, "compile" or "run", and the rounds it has done."""
 
         def report(stage: str, rounds: int) -> None:
+            if self._stopped:
+                raise concurrent.futures.CancelledError
             self._bar.set_description(f"compiling {policy}" if stage == "compile" else "running", refresh=stage == "compile")
             self._bar.update(rounds * lanes)
 

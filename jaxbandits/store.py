@@ -12,30 +12,49 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any, cast
 
+import filelock
 import numpy as np
 import zarr
 
 from jaxbandits.study import Plan, Study
 
 _SEEDS_PER_CHUNK = 128
+_LOCK = ".lock"
 
 
 class Store:
     """Results of one study on disk."""
 
     def __init__(self, path: str | os.PathLike, study: Study):
-        """Opens the store, or makes it.
+        """Opens the store, or makes it, and keeps other runs out of it until ``close``.
 
         Args:
           path: a directory.
           study: the study it belongs to.
 
         Raises:
-          ValueError: if it holds another study, something else, or cannot be written.
+          ValueError: if it holds another study or something else, cannot be written, or is in use.
         """
         self.path, self.study = pathlib.Path(path), study
         self._check_writable()
-        if not any(self.path.iterdir()):
+        self._lock = filelock.FileLock(self.path / _LOCK)
+        try:
+            self._lock.acquire(timeout=0)
+        except filelock.Timeout as error:
+            raise ValueError(f"store must be in use by one run at a time; {str(self.path)!r} is in use by another") from error
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Lets another run use the store."""
+        self._lock.release()
+
+    def _open(self) -> None:
+        study = self.study
+        if all(p.name == _LOCK for p in self.path.iterdir()):
             zarr.create_group(store=self.path, attributes={"study": _identity(study)})
         try:
             self.root = zarr.open_group(store=self.path, mode="r+")
@@ -62,8 +81,15 @@ class Store:
         """What is there for a policy: each quantity, [points, seeds, ...], NaN where missing; empty if nothing is."""
         if policy not in self.root:
             return {}
-        plan, group = self.study.plans[policy], self._group(policy)
-        return {name: self._wanted(plan, np.asarray(_array(group, name)[...])) for name in self._quantities if name in group}
+        plan, group, found = self.study.plans[policy], self._group(policy), {}
+        for name in self._quantities:
+            if name in group:
+                try:
+                    found[name] = self._wanted(plan, np.asarray(_array(group, name)[...]))
+                except Exception as error:  # whatever a damaged file makes the codecs raise
+                    place = str(self.path / policy / name)
+                    raise ValueError(f"store is damaged at {place!r}, remove that directory to run it again: {error}") from error
+        return found if "regret" in found else {}
 
     def _group(self, policy: str) -> zarr.Group:
         return cast(zarr.Group, self.root[policy])

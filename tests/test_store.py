@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 import xarray as xr
 import zarr
 
-from jaxbandits import Study, run
+from jaxbandits import Study, run, store
 from jaxbandits.engine import tiles
 from jaxbandits.policies import cascade as policies
 from jaxbandits.problems import cascade, linear
@@ -113,6 +114,24 @@ def test_another_study_is_refused(tmp_path, field):
         run(study(seeds=1, **ANOTHER[field]), store=tmp_path / "s", progress=False)
 
 
+def test_a_store_in_use_is_refused(tmp_path):
+    holder = store.Store(tmp_path / "s", study())
+    with pytest.raises(ValueError, match="store must be in use by one run at a time"):
+        run(study(), store=tmp_path / "s", progress=False)
+    holder.close()
+    run(study(seeds=1), store=tmp_path / "s", progress=False)
+
+
+def test_a_damaged_chunk_is_named(tmp_path, fresh):
+    run(study(), store=tmp_path / "s", progress=False)
+    chunk = tmp_path / "s" / "ucb" / "regret" / "c" / "0" / "0"
+    chunk.write_bytes(chunk.read_bytes()[:20])
+    with pytest.raises(ValueError, match=r"store is damaged at '.*ucb/regret', remove that directory"):
+        run(study(), store=tmp_path / "s", progress=False)
+    shutil.rmtree(tmp_path / "s" / "ucb" / "regret")
+    xr.testing.assert_identical(run(study(), store=tmp_path / "s", progress=False), fresh)
+
+
 def test_something_else_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(ValueError, match="store must be empty or hold a study"):
@@ -137,7 +156,7 @@ def test_a_read_only_directory_is_refused(tmp_path, monkeypatch):
 
 VICTIM = """
     from functools import partial
-    from jaxbandits import Study, run
+    from jaxbandits import Study, run, store
     from jaxbandits.policies import cascade as policies
     from jaxbandits.problems import cascade, linear
     study = Study(problem=partial(cascade, means=linear(6), list_len=2), policies={"F": policies.first_ldp_ucb1},
@@ -153,11 +172,11 @@ def test_kill_in_the_middle(tmp_path):
     """Kill -9 while tiles are being written; the next run finishes, and the bits are those of a run never interrupted."""
     script = tmp_path / "victim.py"
     script.write_text(textwrap.dedent(VICTIM))
-    store = tmp_path / "s"
-    process = subprocess.Popen([sys.executable, script, store], stdout=subprocess.PIPE, env={**os.environ, "JAX_PLATFORMS": "cpu"})
+    place = tmp_path / "s"
+    process = subprocess.Popen([sys.executable, script, place], stdout=subprocess.PIPE, env={**os.environ, "JAX_PLATFORMS": "cpu"})
     assert process.stdout.readline() == b"started\n"
     deadline = time.monotonic() + 120
-    while not list(store.glob("F/regret/c/*/*")) and process.poll() is None and time.monotonic() < deadline:
+    while not list(place.glob("F/regret/c/*/*")) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -169,10 +188,10 @@ def test_kill_in_the_middle(tmp_path):
         seeds=64,
         horizon=20_000,
     )
-    before = np.asarray(zarr.open_group(store, mode="r")["F/regret"][..., -1])
+    before = np.asarray(zarr.open_group(place, mode="r")["F/regret"][..., -1])
     assert np.isnan(before).any(), "it must have been killed before the end"
     assert np.isfinite(before).any(), "and after some tiles were written"
-    resumed, whole = run(made, store=store, progress=False), run(made, progress=False)
+    resumed, whole = run(made, store=place, progress=False), run(made, progress=False)
     np.testing.assert_array_equal(resumed["regret"], whole["regret"])
     done = np.isfinite(before)
     np.testing.assert_array_equal(before[done], whole["regret"].values[0, ..., -1][done])
