@@ -48,6 +48,11 @@ def rehearse(program: Program, lanes: Lanes) -> tuple[int, dict[str, Shape]]:
     Raises:
       ValueError: naming the function that does not.
     """
+    with jax.enable_x64(False):  # as it is compiled
+        return _rehearse(program, lanes)
+
+
+def _rehearse(program: Program, lanes: Lanes) -> tuple[int, dict[str, Shape]]:
     problem, policy = first_lane(program.problem, lanes.problem), first_lane(program.policy, lanes.policy)
     users, device, server = (_numbers(d) for d in (problem.draws, policy.device_draws, policy.server_draws))
     setup = _numbers(problem.setup_draws)

@@ -69,7 +69,8 @@ def compile_tile(
         lock = _locks.setdefault(key, threading.Lock())
     if new and report:
         report("compile", 0)
-    with lock:  # threads that want the same executable wait for the one that compiles it
+    # Threads that want the same executable wait for the one that compiles it. Rounds are 32-bit whatever the user's settings.
+    with lock, jax.enable_x64(False):
         return _compile(*key)
 
 

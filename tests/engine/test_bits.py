@@ -52,6 +52,12 @@ def test_grid_and_policies_left_out(whole):
     same(part, whole.sel(policy=["F-KL"], epsilon=[4.0]))
 
 
+def test_the_users_precision_setting(whole):
+    tiles._compile.cache_clear()
+    with jax.enable_x64(True):
+        same(run(study(seeds=5), progress=False)["regret"], whole.isel(seed=slice(5)))
+
+
 def test_fewer_seeds(whole):
     same(run(study(seeds=5), progress=False)["regret"], whole.isel(seed=slice(5)))
 
