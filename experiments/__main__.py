@@ -12,7 +12,7 @@ import matplotlib
 import tyro
 
 from experiments import cascading_dp
-from jaxbandits import run
+from jaxbandits import plot, run
 
 PAPERS = {"cascading_dp": cascading_dp}
 
@@ -44,12 +44,10 @@ def main(options: Options) -> None:
         print(f"{paper.TITLE}: {scale.seeds} seeds")
         results = {}
         for key, study in paper.studies(scale).items():
-            t0 = time.perf_counter()
             results[key] = run(study, store=options.out / "store" / name / key, progress=options.progress)
-            print(key, time.perf_counter() - t0)
         for key, figure in paper.figures(results, scale).items():
             path = options.out / f"{name}_{key}.png"
-            figure.savefig(path)
+            plot.save(figure.axes[0], path)
             print(f"  {path}")
         for line in paper.findings(results, scale):
             print(f"  {line}")

@@ -113,7 +113,7 @@ def figures(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> dict[str
         drawn[f"fig1_ldp_{instance}"] = _panels(scaled, [CASCADE, LAPLACE, GAUSSIAN], paper, composition)
         lists = {4: scaled} | {k: results[f"list{k}-{instance}"] for k in LIST_LENS[1:]}
         drawn[f"fig2_list_len_{instance}"] = _list_lens(lists, note)
-        title = f"The same algorithms with honest noise, beside sound ones\n{note}"
+        title = f"The same algorithms with their noise not scaled, beside sound ones\n{note}"
         drawn[f"honest_ldp_{instance}"] = _panels(honest, list(STYLES), title, yscale="log")
     return drawn
 
@@ -131,14 +131,14 @@ def _panels(dataset: xr.Dataset, names: list[str], title: str, extra: xr.Dataset
                 plot.regret(extra.sel(epsilon=epsilon), styles=STYLES, ax=ax)
             if yscale == "log":
                 ax.set_yscale("log")
-                ax.set_ylim(bottom=20)
-            ax.set_title(f"({letter}) epsilon = {epsilon:g}")
+                ax.set_ylim(bottom=80)
+            ax.set_title(f"({letter}) nominal epsilon = {epsilon:g}")
         plot.regret_against(dataset, "epsilon", policies=names, styles=STYLES, ax=last)
         if extra is not None:
             plot.regret_against(extra, "epsilon", styles=marked, ax=last)
         last.set_title("(e) final regret")
         last.set_yscale("log")
-        last.set_xlim(0, 2)
+        last.set_xlim(0, 2.03)
         for ax in [*panels, last]:
             ax.get_legend().remove()
         corner.axis("off")
@@ -160,16 +160,19 @@ def _list_lens(by_length: Mapping[int, xr.Dataset], note: str) -> Figure:
 
 
 def findings(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[str]:
-    """What the paper finds, beside what these runs give; one line each."""
+    """Final regrets, and the ratio that the paper's claim of a better Gaussian rests on; one line each."""
     lines = []
     for instance in scale.instances:
         scaled = results[f"scaled-{instance}"]
         at = scaled["regret"].sel(epsilon=0.2).isel(round=-1).mean("seed").to_series()
-        lines.append(f"{instance}, epsilon 0.2: " + ", ".join(f"{name} {at[name]:,.0f}" for name in (CASCADE, GAUSSIAN, LAPLACE)))
+        lines.append(f"{instance} instance, final regret at nominal epsilon 0.2, noise and radius times 0.01:")
+        lines += [f"  {name:26}{at[name]:9,.0f}" for name in (CASCADE, GAUSSIAN, LAPLACE)]
+        lines.append("Laplace over Gaussian, with 95 % interval:")
         for list_len, data in {4: scaled, **{k: results[f"list{k}-{instance}"] for k in LIST_LENS[1:]}}.items():
             gap = stats.ratio(data.sel(epsilon=0.2).isel(round=-1), LAPLACE, GAUSSIAN)
             low, mean, high = (float(gap[k]) for k in ("low", "mean", "high"))
-            lines.append(f"{instance}, list_len {list_len}: Laplace over Gaussian {mean:.3f} ({low:.3f} to {high:.3f})")
+            lines.append(f"  {f'lists of {list_len}':26}{mean:9.3f}  ({low:.3f} to {high:.3f})")
         honest = results[f"honest-{instance}"]["regret"].sel(epsilon=2.0).isel(round=-1).mean("seed").to_series()
-        lines.append(f"{instance}, honest noise, epsilon 2: " + ", ".join(f"{name} {honest[name]:,.0f}" for name in honest.index))
+        lines.append("final regret at epsilon 2, noise and radius not scaled:")
+        lines += [f"  {name:26}{honest[name]:9,.0f}" for name in honest.index]
     return lines

@@ -1,6 +1,6 @@
 """The command line: ``jaxbandits list``, ``jaxbandits run``, ``jaxbandits plot``.
 
-The same factories and dataclasses as the library. An error is one line and exit status 2.
+The same factories as the library. An error of the library is one line; the exit status is 2.
 """
 
 import dataclasses
@@ -16,9 +16,10 @@ import numpy as np
 import tyro
 import xarray as xr
 
-from jaxbandits import policies, problems
+from jaxbandits import policies, problems, validate
 from jaxbandits.core import Policy
-from jaxbandits.run import claims, run
+from jaxbandits.dataset import claims
+from jaxbandits.run import run
 from jaxbandits.study import Study
 
 POLICIES: dict[str, Callable[..., Policy]] = {name: getattr(policies.cascade, name) for name in policies.cascade.__all__}
@@ -126,6 +127,7 @@ class Run:
     def _problem(self) -> Callable[..., Any]:
         if self.clicks:
             return problems.from_clicks(self.clicks).problem(self.list_len)
+        validate.list_sizes(self.num_items, self.list_len)
         good = {"num_good": self.list_len} if self.instance == "two-level" else {}
         means = INSTANCES[self.instance](self.num_items, **good)
         return functools.partial(problems.cascade, means=means, list_len=self.list_len)
@@ -160,7 +162,7 @@ def _draw(dataset: xr.Dataset, path: pathlib.Path) -> None:
     else:
         ax = plot.regret(dataset.isel(dict.fromkeys(swept, 0)))
     plot.save(ax, path)
-    print(f"wrote {path}")
+    print(f"wrote {path}", file=sys.stderr)
 
 
 def _report(dataset: xr.Dataset, study: Study, *, as_json: bool) -> None:

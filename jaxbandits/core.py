@@ -43,27 +43,42 @@ Draws = Mapping[str, Draw]
 
 
 class Round(NamedTuple):
-    """What is public before the action of a round."""
+    """What is public before the action of a round.
 
-    t: Array  # (), int32; rounds count from 1
-    context: PyTree  # what the decision may look at; () if the problem has none
+    Attributes:
+      t: int32 (), the number of the round, from 1.
+      context: what the decision may look at; () if the problem has none.
+    """
+
+    t: Array
+    context: PyTree
 
 
 class Problem(NamedTuple):
     """Where users come from. Nothing of its randomness depends on what the policy does.
 
-    ``sizes`` names the static sizes (``num_items``, ``list_len``, ...) that policy factories of the same family take as
-    arguments; a study fills them in.
+    Attributes:
+      sizes: the static sizes (num_items, list_len, ...) that policy factories of the same family take as arguments, by name; a
+        study fills them in.
+      setup_draws: what setup and preview need, drawn once for each seed.
+      draws: what context and respond need, drawn in each round.
+      setup: (setup draws) -> instance: what this seed meets.
+      preview: (instance, setup draws) -> one user's raw reply about everything, which some published algorithms start from.
+      context: (instance, draws) -> context of the round.
+      respond: (instance, action, draws) -> the user's raw feedback.
+      regret: (instance, action) -> expected regret of the round, float32 ().
+      legal: (instance, action) -> bool (): whether the action is one of the problem's at all. Looked at at checkpoints.
     """
 
     sizes: Mapping[str, int]
-    setup_draws: Draws  # for setup and preview, drawn once for each seed
-    draws: Draws  # for respond, drawn once for each round
-    setup: Callable[[Mapping[str, Array]], PyTree]  # (setup draws) -> instance
-    preview: Callable[[PyTree, Mapping[str, Array]], PyTree]  # (instance, setup draws) -> one raw reply about everything
-    context: Callable[[PyTree, Mapping[str, Array]], PyTree]  # (instance, draws) -> context
-    respond: Callable[[PyTree, Array, Mapping[str, Array]], PyTree]  # (instance, action, draws) -> feedback
-    regret: Callable[[PyTree, Array], Array]  # (instance, action) -> expected regret of the round, float32 ()
+    setup_draws: Draws
+    draws: Draws
+    setup: Callable[[Mapping[str, Array]], PyTree]
+    preview: Callable[[PyTree, Mapping[str, Array]], PyTree]
+    context: Callable[[PyTree, Mapping[str, Array]], PyTree]
+    respond: Callable[[PyTree, Array, Mapping[str, Array]], PyTree]
+    regret: Callable[[PyTree, Array], Array]
+    legal: Callable[[PyTree, Array], Array]
 
 
 Status = Literal["sound", "calibrated", "paper", "non-private"]
@@ -73,8 +88,8 @@ Status = Literal["sound", "calibrated", "paper", "non-private"]
 class Claim:
     """What a policy says about privacy, and whether it may say so.
 
-    Only a ``sound`` claim with ``noise_scale`` 1 is a guarantee; every other claim carries its parameters as nominal ones
-    and names the flaw. Values may be traced; then only the static fields may be read.
+    Only a ``sound`` claim with ``noise_scale`` 1 and a finite epsilon is a guarantee; the parameters of any other are nominal.
+    A claim that is not sound names its flaw. Values may be traced; then only the static fields may be read.
 
     Attributes:
       status: ``sound`` has a proof; ``calibrated`` has its confidence radius repaired and its privacy not; ``paper`` is the
@@ -100,11 +115,13 @@ class Claim:
     def __post_init__(self):
         if (self.status == "sound") == bool(self.flaw):
             raise ValueError(f"flaw must be empty for a sound claim and named otherwise; got status={self.status!r}, flaw={self.flaw!r}")
+        if self.status == "sound" and self.trust == "none":
+            raise ValueError("trust must be 'local' or 'central' for a sound claim; got 'none'")
 
     @property
     def guaranteed(self) -> bool:
         """True if the epsilon may be shown as a guarantee."""
-        return self.status == "sound" and float(self.noise_scale) == 1.0
+        return self.status == "sound" and float(self.noise_scale) == 1.0 and math.isfinite(self.epsilon)
 
     def guarantee(self) -> tuple[float, float]:
         """(epsilon, delta) if they are a guarantee.
@@ -113,13 +130,13 @@ class Claim:
           ValueError: if they are not; the message says why.
         """
         if not self.guaranteed:
-            why = self.flaw or f"noise_scale is {float(self.noise_scale):g}, a guarantee needs 1"
+            why = self.flaw or f"epsilon is {float(self.epsilon):g} and noise_scale {float(self.noise_scale):g}"
             raise ValueError(f"a {self.status} run has no privacy guarantee: {why}")
         return float(self.epsilon), float(self.delta)
 
     def label(self) -> str:
         """A few words for a legend: the guarantee, or that there is none."""
-        if self.status == "non-private":
+        if self.status == "non-private" or math.isinf(self.epsilon):
             return "non-private"
         if not self.guaranteed:
             return "no guarantee"
@@ -133,21 +150,31 @@ NON_PRIVATE = Claim(status="non-private", flaw="the server sees the raw feedback
 
 
 class Policy(NamedTuple):
-    """One algorithm for one lane, as a factory returns it.
+    """One algorithm for one lane, that is one seed at one grid point, as a factory returns it.
 
-    ``report`` gets only the device's draws and ``act`` and ``update`` only the server's, so neither side knows the noise of
-    the other.
+    ``report`` gets only the device's draws and ``act`` and ``update`` only the server's, so neither side knows the noise of the
+    other. Noise of a central policy is drawn on the server and added in ``update``. In a cascade the action is int32 [list_len],
+    the items from the top; the feedback is the position of the click, int32 (), from 0, and list_len if there is none.
+
+    Attributes:
+      claim: what the policy says about privacy. It is the author's word: nothing here proves it.
+      device_draws: the draws of report, by name.
+      server_draws: the draws of act and update, by name.
+      init: (preview) -> state. A sound policy ignores the preview: it is one user's raw data.
+      act: (state, round, server draws) -> action.
+      report: (round, action, feedback, device draws) -> message, all that leaves the user's device.
+      update: (state, t, action, message, server draws) -> the next state, of the same shapes and types.
+      derived: arguments that the factory worked out itself on the host in float64, such as a calibrated sigma, by name. A sweep
+        hands them back to the factory, so that nothing costly or delicate is traced; they default to None in its signature.
     """
 
     claim: Claim
-    device_draws: Draws  # for report
-    server_draws: Draws  # for act and update
-    init: Callable[[PyTree], PyTree]  # (preview) -> state. A sound policy ignores the preview: it is one user's raw data
-    act: Callable[[PyTree, Round, Mapping[str, Array]], Array]  # (state, round, draws) -> action
-    report: Callable[[Round, Array, PyTree, Mapping[str, Array]], PyTree]  # (round, action, feedback, draws) -> message
-    update: Callable[[PyTree, Array, Array, PyTree, Mapping[str, Array]], PyTree]  # (state, t, action, message, draws) -> state
-    # Arguments the factory worked out itself on the host, in float64, such as a calibrated sigma. A sweep hands them back to
-    # the factory, so that nothing costly or delicate is traced. They default to None in its signature.
+    device_draws: Draws
+    server_draws: Draws
+    init: Callable[[PyTree], PyTree]
+    act: Callable[[PyTree, Round, Mapping[str, Array]], Array]
+    report: Callable[[Round, Array, PyTree, Mapping[str, Array]], PyTree]
+    update: Callable[[PyTree, Array, Array, PyTree, Mapping[str, Array]], PyTree]
     derived: Mapping[str, Any] = MappingProxyType({})
 
 

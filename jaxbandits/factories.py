@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.core import Bound
+from jaxbandits.core import NON_PRIVATE, Bound, Claim, Draw
 
 
 def bound(name: str, factory: Any) -> Bound:
@@ -57,6 +57,12 @@ def build(name: str, factory: Bound, point: Mapping[str, Any], kind: type) -> An
         raise ValueError(f"{name}{f' at {dict(point)}' if point else ''}: {error}") from error
     if not isinstance(built, kind):
         raise ValueError(f"{name} must be a factory returning a {kind.__name__}; {_name(factory)} returned {built!r}")
+    for field in ("setup_draws", "draws", "device_draws", "server_draws"):
+        given = getattr(built, field, {})
+        if not isinstance(given, Mapping) or not all(isinstance(d, Draw) for d in given.values()):
+            raise ValueError(f"{name} must have a mapping from names to draws, such as draws.uniform(), as {field}; got {given!r}")
+    if not isinstance(getattr(built, "claim", NON_PRIVATE), Claim):
+        raise ValueError(f"{name} must have a Claim as claim; got {built.claim!r}")
     return built
 
 

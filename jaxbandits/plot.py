@@ -1,4 +1,4 @@
-"""Figures of runs: the only file that imports matplotlib.
+"""Figures of runs: the only file that draws.
 
 Every line says in the legend what its policy claims: an epsilon only where it is a guarantee, else "no guarantee" or
 "non-private". Bands are of the mean over seeds unless another is asked for.
@@ -34,7 +34,7 @@ STYLE: dict[Any, Any] = {
     "lines.linewidth": 1.6,
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,
-    "savefig.dpi": 150,
+    "savefig.dpi": 200,
     "savefig.bbox": "tight",
 }
 """Settings for ``plt.rc_context``."""
@@ -108,7 +108,7 @@ def regret(
       dataset: what ``run`` returned, with one value chosen on each grid axis: ``dataset.sel(epsilon=1.0)``.
       metric: what to draw instead of the regret.
       policies: which to draw, in this order; all by default.
-      band: the band over seeds.
+      band: the band over seeds; by default of the mean, 95 % by Student's t.
       styles: matplotlib line arguments by policy.
       ax: where to draw; a new figure by default.
 
@@ -122,7 +122,7 @@ def regret(
         _draw(ax, dataset["round"].values, band(values.sel(policy=policy)), _label(dataset, policy), style)
     ax.set_xlabel("round")
     ax.set_ylabel("cumulative regret" if metric == "regret" else metric)
-    ax.set_xlim(0, float(dataset["round"][-1]))
+    ax.set_xlim(float(dataset["round"][0]), float(dataset["round"][-1]))
     ax.set_ylim(bottom=0, auto=True)  # still free to grow when more is drawn
     ax.xaxis.set_major_formatter(EngFormatter(sep=""))
     ax.legend()
@@ -160,9 +160,10 @@ def regret_against(
     dataset, ax = _selected(dataset, (axis,)), _axes(ax)
     values = stats.final(stats.quantity(dataset, metric))
     for i, policy in enumerate(_policies(dataset, policies)):
-        style = {"color": COLOURS[i % len(COLOURS)], **(styles or {}).get(policy, {})}
+        style = {"color": COLOURS[i % len(COLOURS)], "marker": "o", "markersize": 2.5, **(styles or {}).get(policy, {})}
         _draw(ax, dataset[axis].values, band(values.sel(policy=policy)), _label(dataset, policy), style)
-    ax.set_xlabel(axis)
+    ax.set_xlabel(f"nominal {axis}" if axis == "epsilon" and (dataset["claim"] == "no guarantee").any() else axis)
+    ax.yaxis.set_major_formatter(EngFormatter(sep=""))
     ax.set_ylabel(f"{'regret' if metric == 'regret' else metric} after {int(dataset['round'][-1]):,} rounds")
     ax.legend()
     return ax

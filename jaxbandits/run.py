@@ -2,20 +2,16 @@
 
 import concurrent.futures
 import contextlib
-import importlib.metadata
 import itertools
-import json
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import jax
 import numpy as np
 import xarray as xr
 from tqdm.auto import tqdm
 
-from jaxbandits import validate
-from jaxbandits.core import Claim
+from jaxbandits import dataset, validate
 from jaxbandits.engine import rehearsal, scan, tiles
 from jaxbandits.store import Store
 from jaxbandits.study import Plan, Study
@@ -55,26 +51,27 @@ def run(
         raise ValueError(f"executor must be a concurrent.futures.Executor; got {executor!r}")
     if max_tile is not None:
         max_tile = validate.size("max_tile", max_tile)
-    lane_bytes = _rehearse(study)
+    rehearsals = _rehearse(study)
+    digests = {name: found.digest for name, found in rehearsals.items()}
     with contextlib.ExitStack() as stack:
-        disk = stack.enter_context(contextlib.closing(Store(store, study))) if store is not None else None
+        disk = stack.enter_context(contextlib.closing(Store(store, study, digests))) if store is not None else None
         results = {name: _empty(study, plan, disk.read(name) if disk else {}) for name, plan in study.plans.items()}
         bar = stack.enter_context(_Progress(study, results, enabled=progress))
         if executor is not None:
             in_process = isinstance(executor, concurrent.futures.ThreadPoolExecutor)
-            _run_missing(study, results, disk, executor, bar, in_process, max_tile, lane_bytes)
+            _run_missing(study, results, disk, executor, bar, in_process, max_tile, rehearsals)
         else:
             with concurrent.futures.ThreadPoolExecutor(_cores()) as threads:
                 try:
-                    _run_missing(study, results, disk, threads, bar, True, max_tile, lane_bytes)
+                    _run_missing(study, results, disk, threads, bar, True, max_tile, rehearsals)
                 except BaseException:
                     threads.shutdown(wait=False, cancel_futures=True)
                     raise
-    return _dataset(study, results)
+    return dataset.assemble(study, results)
 
 
-def _rehearse(study: Study) -> dict[str, int]:
-    """Traces one round of each policy for one lane, without compiling; bytes a lane by policy.
+def _rehearse(study: Study) -> dict[str, rehearsal.Rehearsal]:
+    """Traces one round of each policy for one lane, without compiling.
 
     Raises:
       ValueError: if a policy or a metric does not keep to its shapes and types.
@@ -83,17 +80,17 @@ def _rehearse(study: Study) -> dict[str, int]:
     for name, plan in study.plans.items():
         lane = _lanes(study, plan, np.zeros(1, np.int64), np.zeros(1, np.int64), 1)
         try:
-            found[name], recorded = rehearsal.rehearse(_program(study, plan), lane)
+            found[name] = rehearsal.rehearse(_program(study, plan), lane)
         except ValueError as error:
             raise ValueError(f"policy {name!r}: {error}") from error
-        for metric, shape in recorded.items():
+        for metric, shape in found[name].shapes.items():
             if shapes.setdefault(metric, shape) != shape:
                 raise ValueError(f"metrics[{metric!r}] must have one shape for all policies; got {shapes[metric]} and {shape}")
     return found
 
 
-def _program(study: Study, plan: Plan) -> scan.Program:
-    return scan.Program(problem=study.source, policy=plan.factory, metrics=tuple(study.metrics.items()))
+def _program(study: Study, plan: Plan, digest: str = "") -> scan.Program:
+    return scan.Program(problem=study.source, policy=plan.factory, metrics=tuple(study.metrics.items()), digest=digest)
 
 
 def _cores() -> int:
@@ -119,14 +116,21 @@ def _missing(values: dict[str, np.ndarray], study: Study) -> tuple[np.ndarray, n
 # ---- jobs --------------------------------------------------------------------------------------------------------------
 
 
-def _jobs(study: Study, name: str, values: dict[str, np.ndarray], lane_bytes: int, workers: int, max_tile: int | None) -> Iterator[tuple]:
+def _jobs(
+    study: Study,
+    name: str,
+    values: dict[str, np.ndarray],
+    rehearsed: rehearsal.Rehearsal,
+    workers: int,
+    max_tile: int | None,
+) -> Iterator[tuple]:
     """(program, lanes, points, seeds) of each tile of a policy; the lanes are padded, the points and seeds are not."""
     plan = study.plans[name]
     points, seeds = _missing(values, study)
     if not len(points):
         return
-    program = _program(study, plan)
-    size = tiles.tile_size(len(points), lane_bytes, workers)
+    program = _program(study, plan, rehearsed.digest)
+    size = tiles.tile_size(len(points), rehearsed.lane_bytes, workers)
     if max_tile is not None:
         size = min(size, max(max_tile // tiles.WIDTH, 1) * tiles.WIDTH)
     for first in range(0, len(points), size):
@@ -156,11 +160,11 @@ def _run_missing(
     bar: "_Progress",
     in_process: bool,
     max_tile: int | None,
-    lane_bytes: dict[str, int],
+    rehearsals: dict[str, rehearsal.Rehearsal],
 ) -> None:
     checkpoints, devices = np.asarray(study.rounds), len(jax.local_devices())
     waiting: dict[concurrent.futures.Future, tuple[str, np.ndarray, np.ndarray]] = {}
-    by_policy = [[(name, *job) for job in _jobs(study, name, results[name], lane_bytes[name], _cores(), max_tile)] for name in study.plans]
+    by_policy = [[(name, *job) for job in _jobs(study, name, results[name], rehearsals[name], _cores(), max_tile)] for name in study.plans]
     # In turn over the policies, so that workers compile different ones at the same time instead of waiting for one.
     in_turn = [job for tier in itertools.zip_longest(*by_policy) for job in tier if job is not None]
     try:
@@ -190,7 +194,12 @@ def _collect(
     record: dict[str, np.ndarray],
 ) -> None:
     """Puts what a tile gave into the tables and the store, once it is known to hold numbers only."""
-    values = {k: np.moveaxis(v, -1, 0)[: len(point)].astype(np.float64) for k, v in record.items()}
+    legal = record[scan.LEGAL][:, : len(point)]
+    if not legal.all():
+        at, lane = (int(i) for i in np.argwhere(~legal)[0])
+        where = f"round {study.rounds[at]} of seed {int(seed[lane])}"
+        raise ValueError(f"policy {name!r} must show lists of different items of the problem; in {where} it did not")
+    values = {k: np.moveaxis(v, -1, 0)[: len(point)].astype(np.float64) for k, v in record.items() if k != scan.LEGAL}
     for quantity, value in values.items():
         bad = ~np.isfinite(value) if quantity == "regret" else np.isnan(value)
         if bad.any():
@@ -204,59 +213,6 @@ def _collect(
     if disk:
         disk.prepare(name, {k: v.shape[1:] for k, v in values.items()})
         disk.write(name, point, seed, values)
-
-
-# ---- the dataset -------------------------------------------------------------------------------------------------------
-
-
-def _dataset(study: Study, results: dict[str, dict[str, np.ndarray]]) -> xr.Dataset:
-    coordinates = {axis: list(values) for axis, values in study.axes.items()}
-    coordinates |= {"seed": np.arange(study.seeds), "round": np.asarray(study.rounds)}
-    per_policy = []
-    for name, values in results.items():
-        plan, data = study.plans[name], {}
-        for quantity, value in values.items():
-            extra = [f"{quantity}_{i}" for i in range(value.ndim - 3)]
-            shaped = value.reshape((*plan.shape, *value.shape[1:]))
-            data[quantity] = ([*plan.axes, "seed", "round", *extra], shaped)
-        used = {k: v for k, v in coordinates.items() if k in (*plan.axes, "seed", "round")}
-        data["claim"] = (list(plan.axes), np.asarray([claim.label() for claim in plan.claims]).reshape(plan.shape))
-        part = xr.Dataset(data, coords=used)
-        full = {axis: coordinates[axis] for axis in study.axes if axis not in plan.axes}
-        per_policy.append(part.expand_dims({"policy": [name], **full}))
-    dataset = xr.concat(per_policy, dim="policy", join="outer", coords="minimal", compat="override", data_vars="all")
-    dataset = dataset.set_coords("claim").transpose("policy", *study.axes, "seed", "round", ...)
-    dataset["regret"].attrs = {"long_name": "cumulative expected regret", "units": "reward"}
-    dataset["round"].attrs = {"long_name": "round t"}
-    dataset.attrs = {
-        "study": json.dumps(study.describe()),
-        "claims": json.dumps(claims(study)),
-        "versions": json.dumps({p: importlib.metadata.version(p) for p in ("jax", "jaxlib", "numpy", "xarray")}),
-    }
-    return dataset
-
-
-def claims(study: Study) -> dict[str, list[dict[str, Any]]]:
-    """What each policy claims at each of its grid points, as JSON types.
-
-    The epsilon of a claim without a guarantee is called ``nominal_epsilon``.
-    """
-    return {name: [_claim(claim) for claim in plan.claims] for name, plan in study.plans.items()}
-
-
-def _claim(claim: Claim) -> dict[str, Any]:
-    prefix = "" if claim.guaranteed else "nominal_"
-    parameters = {} if claim.status == "non-private" else {f"{prefix}epsilon": float(claim.epsilon), f"{prefix}delta": float(claim.delta)}
-    return {
-        "label": claim.label(),
-        "status": claim.status,
-        "trust": claim.trust,
-        "relation": claim.relation,
-        "sensitivity": claim.sensitivity,
-        **{k: v if np.isfinite(v) else repr(v) for k, v in parameters.items()},
-        "noise_scale": float(claim.noise_scale),
-        "flaw": claim.flaw,
-    }
 
 
 # ---- progress ----------------------------------------------------------------------------------------------------------

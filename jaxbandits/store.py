@@ -25,17 +25,18 @@ _LOCK = ".lock"
 class Store:
     """Results of one study on disk."""
 
-    def __init__(self, path: str | os.PathLike, study: Study):
+    def __init__(self, path: str | os.PathLike, study: Study, digests: Mapping[str, str]):
         """Opens the store, or makes it, and keeps other runs out of it until ``close``.
 
         Args:
           path: a directory.
           study: the study it belongs to.
+          digests: of each policy's traced round; results of another round are refused.
 
         Raises:
           ValueError: if it holds another study or something else, cannot be written, or is in use.
         """
-        self.path, self.study = pathlib.Path(path), study
+        self.path, self.study, self.digests = pathlib.Path(path), study, digests
         self._check_writable()
         self._lock = filelock.FileLock(self.path / _LOCK)
         try:
@@ -82,6 +83,13 @@ class Store:
         if policy not in self.root:
             return {}
         plan, group, found = self.study.plans[policy], self._group(policy), {}
+        if "regret" not in group:
+            return {}
+        if group.attrs.get("digest") != self.digests[policy]:
+            raise ValueError(
+                f"store must hold results of the same functions; in {str(self.path)!r} those of {policy!r} came from others, or from "
+                "another version of JAX: choose another path, or remove the store"
+            )
         for name in self._quantities:
             if name in group:
                 try:
@@ -89,7 +97,7 @@ class Store:
                 except Exception as error:  # whatever a damaged file makes the codecs raise
                     place = str(self.path / policy / name)
                     raise ValueError(f"store is damaged at {place!r}, remove that directory to run it again: {error}") from error
-        return found if "regret" in found else {}
+        return found
 
     def _group(self, policy: str) -> zarr.Group:
         return cast(zarr.Group, self.root[policy])
@@ -114,6 +122,8 @@ class Store:
         """
         plan, seeds = self.study.plans[policy], self.study.seeds
         group = self.root.require_group(policy)
+        if "regret" not in group:
+            group.attrs["digest"] = self.digests[policy]
         axes, lead = [*plan.axes, "seed"], len(plan.shape)
         for name, rest in shapes.items():
             if name not in group:

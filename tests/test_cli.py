@@ -70,7 +70,7 @@ def test_a_click_log(command, tmp_path):
         (["--policies", "laplace_ucb", "--epsilon", "-1"], "epsilon must be a positive number"),
         (["--policies", "gaussian_ucb", "--epsilon", "1", "--delta", "2"], "delta must be strictly between 0 and 1; got 2.0"),
         (["--policies", "cascade_ucb1", "--horizon", "0"], "horizon must be an integer from 1"),
-        (["--policies", "cascade_ucb1", "--list-len", "9"], "num_good must be an integer from 1 to 6; got 9"),
+        (["--policies", "cascade_ucb1", "--list-len", "9"], "list_len must be an integer from 1 to 6; got 9"),
         (["--policies", "cascade_ucb1", "--clicks", "missing.csv"], "missing.csv"),
     ],
 )

@@ -21,7 +21,8 @@ ALLOWED = {
     "study": {"core", "validate", "factories"},
     "store": {"core", "validate", "study"},
     "stats": {"core", "validate"},
-    "run": {"core", "validate", "engine", "study", "store"},
+    "dataset": {"core", "study"},
+    "run": {"core", "validate", "engine", "study", "store", "dataset"},
     "plot": {"core", "validate", "stats"},
 }
 OUTERMOST = {"cli", "__init__"}

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits import Study, run
+from jaxbandits import Claim, Study, run
 from jaxbandits.engine import tiles
 from jaxbandits.policies import cascade as policies
 from jaxbandits.problems import cascade, linear, two_level
@@ -159,6 +159,33 @@ def test_what_does_not_keep_to_its_shapes_is_refused_before_anything_compiles(ca
     )
     monkeypatch.setattr(tiles, "compile_tile", lambda *a: pytest.fail("compiled"))
     with pytest.raises(ValueError, match=message):
+        run(study, progress=False)
+
+
+ILLEGAL = {
+    "repeated": lambda f: lambda s, r, z: jnp.zeros_like(f(s, r, z)),
+    "unknown": lambda f: lambda s, r, z: f(s, r, z) + 6,
+    "negative": lambda f: lambda s, r, z: -1 - f(s, r, z),
+    "after a while": lambda f: lambda s, r, z: jnp.where(r.t > 15, 0, f(s, r, z)),
+}
+
+
+@pytest.mark.parametrize("case", ILLEGAL)
+def test_illegal_lists_are_refused(case):
+    named = {"p": changed(act=ILLEGAL[case])}
+    study = Study(problem=partial(cascade, means=linear(6), list_len=2), policies=named, seeds=2, horizon=20)
+    with pytest.raises(ValueError, match="policy 'p' must show lists of different items of the problem; in round"):
+        run(study, progress=False)
+
+
+def silent(*, num_items, list_len):
+    claim = Claim(status="sound", trust="local", epsilon=1.0)
+    return policies.cascade_ucb1(num_items=num_items, list_len=list_len)._replace(claim=claim)
+
+
+def test_a_local_claim_without_noise_is_refused():
+    study = Study(problem=partial(cascade, means=linear(6), list_len=2), policies={"p": silent}, seeds=2, horizon=20)
+    with pytest.raises(ValueError, match="policy 'p': a policy that claims local privacy must have device draws"):
         run(study, progress=False)
 
 

@@ -10,6 +10,7 @@ import textwrap
 import time
 from functools import partial
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
@@ -115,11 +116,32 @@ def test_another_study_is_refused(tmp_path, field):
 
 
 def test_a_store_in_use_is_refused(tmp_path):
-    holder = store.Store(tmp_path / "s", study())
+    holder = store.Store(tmp_path / "s", study(), {})
     with pytest.raises(ValueError, match="store must be in use by one run at a time"):
         run(study(), store=tmp_path / "s", progress=False)
     holder.close()
     run(study(seeds=1), store=tmp_path / "s", progress=False)
+
+
+BONUS = 1.0
+
+
+def bonus_policy(*, num_items, list_len):
+    """A policy that reads a constant from outside of its own source."""
+    policy = policies.cascade_ucb1(num_items=num_items, list_len=list_len)
+    return policy._replace(init=lambda preview: policy.init(preview)._replace(clicks=jnp.full(num_items, int(BONUS), jnp.int32)))
+
+
+def test_results_of_changed_functions_are_refused(tmp_path, monkeypatch):
+    """The change is outside of the factory's source, so only the traced round shows it; in one process too."""
+    made = study(policies={"p": bonus_policy}, grid={}, metrics={})
+    before = run(made, store=tmp_path / "s", progress=False)
+    monkeypatch.setitem(globals(), "BONUS", 30.0)
+    with pytest.raises(ValueError, match=r"store must hold results of the same functions.*'p'"):
+        run(made, store=tmp_path / "s", progress=False)
+    assert (run(made, progress=False)["regret"] != before["regret"]).any()
+    monkeypatch.setitem(globals(), "BONUS", 1.0)
+    xr.testing.assert_identical(run(made, store=tmp_path / "s", progress=False), before)
 
 
 def test_a_damaged_chunk_is_named(tmp_path, fresh):

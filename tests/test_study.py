@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from jaxbandits import Study, linear_checkpoints, log_checkpoints
-from jaxbandits.core import NON_PRIVATE, Bound
+from jaxbandits.core import NON_PRIVATE, Bound, Claim
+from jaxbandits.engine import draws
 from jaxbandits.policies import cascade as policies
 from jaxbandits.problems import cascade, linear, two_level
 
@@ -24,6 +25,10 @@ GOOD = {
 
 def study(**changes):
     return Study(**{**GOOD, **changes})
+
+
+def made(**fields):
+    return policies.cascade_ucb1(num_items=6, list_len=2)._replace(**fields)
 
 
 def pulls(state, instance):
@@ -84,6 +89,12 @@ BAD = {
     "policy name": ({"policies": {"a/b": policies.cascade_ucb1}}, "policies must have non-empty names without '/'; got 'a/b'"),
     "policy not a factory": ({"policies": {"a": None}}, "policies\\['a'\\] must be a factory"),
     "policy returns another": ({"policies": {"a": lambda: NON_PRIVATE}, "grid": {}}, "policy 'a' must be a factory returning a Policy"),
+    "claim": ({"policies": {"a": lambda: made(claim=None)}, "grid": {}}, "policy 'a' must have a Claim as claim; got None"),
+    "draws": (
+        {"policies": {"a": lambda: made(server_draws={"coin": draws.uniform})}, "grid": {}},
+        "policy 'a' must have a mapping from names to draws, such as draws.uniform\\(\\), as server_draws",
+    ),
+    "draws missing": ({"policies": {"a": lambda: made(device_draws=None)}, "grid": {}}, "as device_draws; got None"),
     "seeds": ({"seeds": 0}, "seeds must be an integer from 1 to 4294967295; got 0"),
     "seeds a float": ({"seeds": 2.5}, "seeds must be an integer"),
     "horizon": ({"horizon": 0}, "horizon must be an integer from 1 to .*; got 0"),
@@ -160,6 +171,18 @@ def test_a_changed_definition_is_another_study():
     assert study(metrics={"m": make(1)}) != study(metrics={"m": make(2)})
     assert Bound(make, {"shift": 1}) == Bound(make, {"shift": 1})
     assert Bound(make, {"shift": 1}) != Bound(make, {"shift": 2})
+
+
+def test_claims():
+    with pytest.raises(ValueError, match="trust must be 'local' or 'central' for a sound claim; got 'none'"):
+        Claim(status="sound", epsilon=1.0)
+    with pytest.raises(ValueError, match="flaw must be empty for a sound claim"):
+        Claim(status="paper", epsilon=1.0)
+    assert Claim(status="sound", trust="central", epsilon=2.0, delta=1e-3).label() == "(2, 0.001)-DP"
+    unlimited = Claim(status="sound", trust="local", epsilon=float("inf"))
+    assert unlimited.label() == "non-private"
+    with pytest.raises(ValueError, match="no privacy guarantee: epsilon is inf"):
+        unlimited.guarantee()
 
 
 def test_frozen():

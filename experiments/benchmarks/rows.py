@@ -176,6 +176,6 @@ def selection(sizes: Sizes) -> dict[str, list[float]]:
     for num_items, list_len in sizes.selections:
         horizon = sizes.cost_horizon if num_items <= 100 else sizes.many_items_horizon
         it = job(A, log_checkpoints(horizon), num_items, list_len)
-        size = tiles.tile_size(sizes.lanes, rehearsal.rehearse(it.program, it.lanes(1))[0], workers=1)
+        size = tiles.tile_size(sizes.lanes, rehearsal.rehearse(it.program, it.lanes(1)).lane_bytes, workers=1)
         variants[f"{list_len} of {num_items}"] = it.variant(size)
     return measure.interleaved(variants, sizes.repeats, sizes.at_least)

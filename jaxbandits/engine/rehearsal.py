@@ -1,8 +1,10 @@
 """One round of one lane, traced and not compiled: what is wrong with a policy shows before anything costs time."""
 
+import hashlib
 import math
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +16,45 @@ from jaxbandits.engine.scan import CHUNK, Lanes, Program, first_lane
 Shape = tuple[int, ...]
 
 
+class Rehearsal(NamedTuple):
+    """What a rehearsal finds out.
+
+    Attributes:
+      lane_bytes: memory that one lane needs in the round loop.
+      shapes: the shape of each metric.
+      digest: of the traced round. It changes with any function or constant that the round depends on, wherever it is defined,
+        and may change with the version of JAX.
+    """
+
+    lane_bytes: int
+    shapes: dict[str, Shape]
+    digest: str
+
+
+class _Tracer:
+    """Traces functions one by one, and keeps a digest of all of them."""
+
+    def __init__(self):
+        self._digest = hashlib.sha256()
+
+    def __call__(self, what: str, function: Callable, *args: Any) -> Any:
+        """The shapes of what a function returns; an error of its own becomes one that says which function it was."""
+        try:
+            traced, shapes = jax.make_jaxpr(function, return_shape=True)(*args)
+        except Exception as error:  # of code that is not ours: whatever it is, it is reported, and chained
+            known = [", ".join(a) or "none" for a in args if isinstance(a, dict)]
+            hint = f"; the draws it is given are: {known[-1]}" if isinstance(error, KeyError) and known else ""
+            raise ValueError(f"{what} failed with {type(error).__name__}: {error}{hint}") from error
+        # Addresses differ from process to process, and are no part of what is computed.
+        self._digest.update(re.sub(r"0x[0-9a-f]+", "", f"{what}: {traced.jaxpr}").encode())
+        for constant in traced.consts:
+            self._digest.update(np.asarray(constant).tobytes())
+        return shapes
+
+    def digest(self) -> str:
+        return self._digest.hexdigest()[:16]
+
+
 def _numbers(draws: Draws) -> dict[str, Any]:
     """The shapes and types of some draws of one lane."""
     found = {}
@@ -23,27 +64,16 @@ def _numbers(draws: Draws) -> dict[str, Any]:
     return found
 
 
-def _try(what: str, function: Callable, *args: Any) -> Any:
-    """The shapes of what a function returns; its own errors become one that says which function it was."""
-    try:
-        return jax.eval_shape(function, *args)
-    except Exception as error:  # of code that is not ours: whatever it is, it is reported, and chained
-        raise ValueError(f"{what} failed with {type(error).__name__}: {error}") from error
-
-
 def _kinds(tree: Any) -> Any:
     return jax.tree.map(lambda x: f"{np.dtype(x.dtype).name}{list(x.shape)}", tree)
 
 
-def rehearse(program: Program, lanes: Lanes) -> tuple[int, dict[str, Shape]]:
-    """Checks that a round of the first lane keeps to its shapes and types.
+def rehearse(program: Program, lanes: Lanes) -> Rehearsal:
+    """Checks that a round of one lane keeps to its shapes and types.
 
     Args:
       program: what would run.
       lanes: one lane or more.
-
-    Returns:
-      the bytes one lane needs in the round loop, and the shape of each metric.
 
     Raises:
       ValueError: naming the function that does not.
@@ -52,38 +82,48 @@ def rehearse(program: Program, lanes: Lanes) -> tuple[int, dict[str, Shape]]:
         return _rehearse(program, lanes)
 
 
-def _rehearse(program: Program, lanes: Lanes) -> tuple[int, dict[str, Shape]]:
+def _rehearse(program: Program, lanes: Lanes) -> Rehearsal:
     problem, policy = first_lane(program.problem, lanes.problem), first_lane(program.policy, lanes.policy)
-    users, device, server = (_numbers(d) for d in (problem.draws, policy.device_draws, policy.server_draws))
-    setup = _numbers(problem.setup_draws)
-    t: Any = jax.ShapeDtypeStruct((), jnp.int32)
+    if policy.claim.status == "sound" and policy.claim.trust == "local" and not policy.device_draws:
+        raise ValueError("a policy that claims local privacy must have device draws; what it sends has no noise")
+    of_problem, of_policy = (
+        {name: jax.ShapeDtypeStruct(value.shape[:-1], jnp.float32) for name, value in swept.items()}
+        for swept in (lanes.problem, lanes.policy)
+    )
+    trace = _Tracer()
 
-    instance = _try("setup", problem.setup, setup)
-    state = _try("init", policy.init, _try("preview", problem.preview, instance, setup))
-    round_ = Round(t=t, context=_try("context", problem.context, instance, users))
-    action = _try("act", policy.act, state, round_, server)
+    def ask(name: str, *args: Any) -> Any:
+        return trace(name, lambda swept, *rest: getattr(program.problem(**swept), name)(*rest), of_problem, *args)
+
+    def play(name: str, *args: Any) -> Any:
+        return trace(name, lambda swept, *rest: getattr(program.policy(**swept), name)(*rest), of_policy, *args)
+
+    users, device, server = (_numbers(d) for d in (problem.draws, policy.device_draws, policy.server_draws))
+    setup, t = _numbers(problem.setup_draws), jax.ShapeDtypeStruct((), jnp.int32)
+    instance = ask("setup", setup)
+    state = play("init", ask("preview", instance, setup))
+    round_ = Round(t=t, context=ask("context", instance, users))  # pyright: ignore[reportArgumentType]
+    action = play("act", state, round_, server)
     length = problem.sizes.get("list_len")
     if not hasattr(action, "dtype") or action.dtype != jnp.int32 or (length is not None and action.shape != (length,)):
         wanted = "int32" if length is None else f"int32[{length}]"
         raise ValueError(f"act must return {wanted}, the items of the list; got {_kinds(action)}")
-    feedback = _try("respond", problem.respond, instance, action, users)
-    message = _try("report", policy.report, round_, action, feedback, device)
-    after = _try("update", policy.update, state, t, action, message, server)
+    message = play("report", round_, action, ask("respond", instance, action, users), device)
+    after = play("update", state, t, action, message, server)
     if jax.tree.structure(after) != jax.tree.structure(state) or _kinds(after) != _kinds(state):
-        raise ValueError(
-            f"update must return a state of the same structure, shapes and types as init: {_kinds(state)}; got {_kinds(after)}"
-        )
-    regret = _try("regret", problem.regret, instance, action)
+        same = "a state of the same structure, shapes and types as init"
+        raise ValueError(f"update must return {same}: {_kinds(state)}; got {_kinds(after)}")
+    regret = ask("regret", instance, action)
     if _kinds(regret) != "float32[]":
         raise ValueError(f"regret must return float32[]; got {_kinds(regret)}")
-    shapes = {name: _metric(name, metric, state, instance) for name, metric in program.metrics}
+    shapes = {name: _metric(trace, name, metric, state, instance) for name, metric in program.metrics}
     words = sum(d.words for group in (problem.draws, policy.device_draws, policy.server_draws) for d in group.values())
     kept = sum(math.prod(x.shape) * np.dtype(x.dtype).itemsize for x in jax.tree.leaves((instance, state)))
-    return kept + 8 * CHUNK * words, shapes
+    return Rehearsal(kept + 8 * CHUNK * words, shapes, trace.digest())
 
 
-def _metric(name: str, metric: Callable, state: Any, instance: Any) -> Shape:
-    value = _try(f"metrics[{name!r}]", lambda s, i: jnp.asarray(metric(s, i)), state, instance)
+def _metric(trace: _Tracer, name: str, metric: Callable, state: Any, instance: Any) -> Shape:
+    value = trace(f"metrics[{name!r}]", lambda s, i: jnp.asarray(metric(s, i)), state, instance)
     real = jnp.issubdtype(value.dtype, jnp.floating) or jnp.issubdtype(value.dtype, jnp.integer) or value.dtype == jnp.bool_
     if not real or not math.prod(value.shape):
         raise ValueError(f"metrics[{name!r}] must return a real number or an array of them; got {_kinds(value)}")

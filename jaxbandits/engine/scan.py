@@ -21,6 +21,9 @@ from jaxbandits.engine.fence import once
 CHUNK = 4
 """Rounds whose numbers are made together. Results do not depend on it."""
 
+LEGAL = "legal action"
+"""The record that tells whether the action before a checkpoint was legal; no metric can have this name."""
+
 Parameters = Mapping[str, Any]
 """The swept arguments of a factory, by name, each with lanes on the last axis."""
 
@@ -41,6 +44,7 @@ class Carry(NamedTuple):
     instance: PyTree
     state: PyTree
     regret: sums.Sum
+    action: Array  # of the last round
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +54,7 @@ class Program:
     problem: Bound
     policy: Bound
     metrics: tuple[tuple[str, Callable[[PyTree, PyTree], Array]], ...] = ()  # name, (state, instance) -> values of one lane
+    digest: str = ""  # of the traced round: a function that changed under the same name is another program
 
 
 def _each_lane(function: Callable, in_axes: Any) -> Callable:
@@ -61,20 +66,74 @@ def first_lane(factory: Bound, swept: Parameters) -> Any:
     return factory(**{name: value[..., 0] for name, value in swept.items()})
 
 
+class _Beats(NamedTuple):
+    """The functions of a round over all lanes, and the layout of its draws."""
+
+    plan: draws.Layout
+    see: Callable  # context
+    act: Callable
+    respond: Callable
+    report: Callable
+    update: Callable
+    regret: Callable
+    legal: Callable
+
+
+def _beats(program: Program, lanes: Lanes) -> _Beats:
+    problem, policy = first_lane(program.problem, lanes.problem), first_lane(program.policy, lanes.policy)
+
+    def of_problem(name):
+        return _each_lane(lambda args, *rest: getattr(program.problem(**args), name)(*rest), -1)
+
+    def act(args, state, t, context, z):
+        return program.policy(**args).act(state, Round(t=t, context=context), z)
+
+    def report(args, t, context, action, feedback, z):
+        return program.policy(**args).report(Round(t=t, context=context), action, feedback, z)
+
+    def update(args, state, t, action, message, z):
+        return program.policy(**args).update(state, t, action, message, z)
+
+    return _Beats(
+        plan=draws.layout({draws.USERS: problem.draws, draws.DEVICE: policy.device_draws, draws.SERVER: policy.server_draws}),
+        see=of_problem("context"),
+        act=_each_lane(act, (-1, -1, None, -1, -1)),
+        respond=of_problem("respond"),
+        report=_each_lane(report, (-1, None, -1, -1, -1, -1)),
+        update=_each_lane(update, (-1, -1, None, -1, -1, -1)),
+        regret=of_problem("regret"),
+        legal=of_problem("legal"),
+    )
+
+
 def start(program: Program, lanes: Lanes) -> Carry:
     """The tile before round 1."""
-    one_problem = first_lane(program.problem, lanes.problem)
-    plan = draws.layout({draws.SETUP: one_problem.setup_draws})
-    numbers = draws.generate(plan, lanes.seed, lanes.replica, jnp.zeros((1,), jnp.int32))[draws.SETUP]
-    numbers = {name: value[0] for name, value in numbers.items()}
+    plan = draws.layout({draws.SETUP: first_lane(program.problem, lanes.problem).setup_draws})
+    setup = {
+        name: value[0] for name, value in draws.generate(plan, lanes.seed, lanes.replica, jnp.zeros((1,), jnp.int32))[draws.SETUP].items()
+    }
 
     def one(problem_args, policy_args, z):
         problem = program.problem(**problem_args)
         instance = problem.setup(z)
         return instance, program.policy(**policy_args).init(problem.preview(instance, z))
 
-    instance, state = _each_lane(one, -1)(lanes.problem, lanes.policy, numbers)
-    return Carry(t=jnp.zeros((), jnp.int32), instance=instance, state=state, regret=sums.zero(jnp.shape(lanes.replica)))
+    instance, state = _each_lane(one, -1)(lanes.problem, lanes.policy, setup)
+    beats = _beats(program, lanes)
+
+    def first_action():
+        z = jax.tree.map(lambda x: x[0], draws.generate(beats.plan, lanes.seed, lanes.replica, jnp.ones((1,), jnp.int32)))
+        context = beats.see(lanes.problem, instance, z[draws.USERS])
+        return beats.act(lanes.policy, state, jnp.int32(1), context, z[draws.SERVER])
+
+    shape = jax.eval_shape(first_action)
+    return Carry(
+        t=jnp.zeros((), jnp.int32),
+        instance=instance,
+        state=state,
+        regret=sums.zero(jnp.shape(lanes.replica)),
+        action=jnp.zeros(shape.shape, shape.dtype),
+    )
 
 
 def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, chunk: int = CHUNK) -> tuple[Carry, dict[str, PyTree]]:
@@ -88,42 +147,24 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
       chunk: rounds whose numbers are made together.
 
     Returns:
-      the tile at the last checkpoint, and the records: "regret", a Sum of [n, lanes], and each metric as [n, ..., lanes].
+      the tile at the last checkpoint, and the records: "regret", a Sum of [n, lanes], ``LEGAL``, bool [n, lanes], and each
+      metric as [n, ..., lanes].
     """
-    one_problem, one_policy = first_lane(program.problem, lanes.problem), first_lane(program.policy, lanes.policy)
-    plan = draws.layout({draws.USERS: one_problem.draws, draws.DEVICE: one_policy.device_draws, draws.SERVER: one_policy.server_draws})
-
-    def problem_beat(name):
-        return _each_lane(lambda args, *rest: getattr(program.problem(**args), name)(*rest), -1)
-
-    def act(args, state, t, context, z):
-        return program.policy(**args).act(state, Round(t=t, context=context), z)
-
-    def report(args, t, context, action, feedback, z):
-        return program.policy(**args).report(Round(t=t, context=context), action, feedback, z)
-
-    def update(args, state, t, action, message, z):
-        return program.policy(**args).update(state, t, action, message, z)
-
-    act = _each_lane(act, (-1, -1, None, -1, -1))
-    report = _each_lane(report, (-1, None, -1, -1, -1, -1))
-    update = _each_lane(update, (-1, -1, None, -1, -1, -1))
-    see, respond, regret = (problem_beat(name) for name in ("context", "respond", "regret"))
+    beats = _beats(program, lanes)
 
     def play(carry: Carry, z) -> Carry:
         t = carry.t + 1
         users, device, server = z[draws.USERS], z[draws.DEVICE], z[draws.SERVER]
-        context = see(lanes.problem, carry.instance, users)
-        action = act(lanes.policy, carry.state, t, context, server)
-        feedback = once(respond(lanes.problem, carry.instance, action, users))
-        message = report(lanes.policy, t, context, action, feedback, device)
-        state = update(lanes.policy, carry.state, t, action, message, server)
-        lost = regret(lanes.problem, carry.instance, action)
-        return Carry(t=t, instance=carry.instance, state=state, regret=sums.add(carry.regret, lost))
+        context = beats.see(lanes.problem, carry.instance, users)
+        action = beats.act(lanes.policy, carry.state, t, context, server)
+        feedback = once(beats.respond(lanes.problem, carry.instance, action, users))
+        message = beats.report(lanes.policy, t, context, action, feedback, device)
+        state = beats.update(lanes.policy, carry.state, t, action, message, server)
+        regret = sums.add(carry.regret, beats.regret(lanes.problem, carry.instance, action))
+        return Carry(t=t, instance=carry.instance, state=state, regret=regret, action=action)
 
     def play_chunk(stop, carry: Carry) -> Carry:
-        rounds = carry.t + 1 + jnp.arange(chunk, dtype=jnp.int32)
-        numbers = draws.generate(plan, lanes.seed, lanes.replica, rounds)
+        numbers = draws.generate(beats.plan, lanes.seed, lanes.replica, carry.t + 1 + jnp.arange(chunk, dtype=jnp.int32))
 
         def step(i, carry):
             return play(carry, jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, i, keepdims=False), numbers))
@@ -135,6 +176,6 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
     def to_checkpoint(carry: Carry, stop):
         carry = lax.while_loop(lambda c: c.t < stop, functools.partial(play_chunk, stop), carry)
         record = {name: metric(carry.state, carry.instance) for name, metric in measure.items()}
-        return carry, {"regret": carry.regret, **record}
+        return carry, {"regret": carry.regret, LEGAL: beats.legal(lanes.problem, carry.instance, carry.action), **record}
 
     return lax.scan(to_checkpoint, carry, checkpoints)

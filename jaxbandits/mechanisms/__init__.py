@@ -1,4 +1,4 @@
-"""How one value or one running sum is kept private: one file a mechanism; ``calibrate`` and ``tails`` say how much noise."""
+"""How one value is kept private: the local randomisers, and ``calibrate`` and ``tails``, which say how much noise that takes."""
 
 from jaxbandits.mechanisms import calibrate, tails
 from jaxbandits.mechanisms.randomiser import Randomiser, bernoulli, gaussian, laplace

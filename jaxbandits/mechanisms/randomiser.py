@@ -44,6 +44,7 @@ def laplace(*, shape: tuple[int, ...], sensitivity: ArrayLike, epsilon: ArrayLik
       ValueError: if epsilon or noise_scale is out of range.
     """
     validate.epsilon(epsilon)
+    validate.positive("sensitivity", sensitivity)
     validate.scale("noise_scale", noise_scale)
     scale = noise_scale * (sensitivity / epsilon)
     claim = Claim(
@@ -75,6 +76,7 @@ def gaussian(
     validate.delta(delta)
     validate.scalar("sigma", sigma, "a finite number, at least 0", lambda s: 0 <= s < float("inf"))
     validate.scale("noise_scale", noise_scale)
+    validate.positive("sensitivity", sensitivity)
     deviation = noise_scale * sigma
     claim = Claim(
         status="sound",

@@ -1,4 +1,4 @@
-"""Published algorithms, one a file, in a folder for each family of problems."""
+"""Published algorithms and sound alternatives to them, in a folder for each family of problems."""
 
 from jaxbandits.policies import cascade
 

@@ -5,7 +5,7 @@ Differential Privacy, arXiv 2105.11126.
 
 Item e attracts a user with probability w(e), independently over items and users. The list (a_1, ..., a_K) of distinct items
 earns 1 if some item attracts, so 1 - prod_k (1 - w(a_k)) in expectation, whatever the order. The feedback is the position of
-the first attractive item; nothing is learnt of the items behind it.
+the first attractive item, int32 (), counted from 0, and K if there is none; nothing is learnt of the items behind it.
 """
 
 from typing import NamedTuple
@@ -75,6 +75,15 @@ def _regret(instance: CascadeInstance, action: Array) -> Array:
     return jnp.where(optimal, 0.0, jnp.maximum(passed - instance.best, 0.0))
 
 
+def _legal(instance: CascadeInstance, action: Array) -> Array:
+    """Whether the list holds different items of the problem."""
+    num_items = instance.skip.shape[0]
+    legal = (action[0] >= 0) & (action[0] < num_items)
+    for k in range(1, action.shape[0]):
+        legal = legal & (action[k] >= 0) & (action[k] < num_items) & jnp.all(action[k] != action[:k])
+    return legal
+
+
 def _problem(num_items: int, list_len: int, setup_draws: Draws, setup) -> Problem:
     return Problem(
         sizes={"num_items": num_items, "list_len": list_len},
@@ -85,6 +94,7 @@ def _problem(num_items: int, list_len: int, setup_draws: Draws, setup) -> Proble
         context=lambda instance, z: (),
         respond=_respond,
         regret=_regret,
+        legal=_legal,
     )
 
 

@@ -1,4 +1,4 @@
-"""What the cascade policies share: the two ways to learn from a click."""
+"""What the printed cascade policies share: one noisy value for each examined position."""
 
 import dataclasses
 from collections.abc import Callable
