@@ -113,11 +113,24 @@ def _wide(columns: Sequence[pd.Series]) -> _Cells:
     return _Cells(values, codes.ravel(), np.full(rows, len(columns)), np.zeros(rows, bool))
 
 
+_OTHER_SEPARATORS = ("|", ",", ";", "\t")
+
+
+def _refuse_wrong_separator(cells: list[str], separator: str) -> None:
+    """A log read with the wrong separator is one of lists of one item, whose attraction is 0 or 1: plausible, and wrong."""
+    if any(separator in cell for cell in cells):
+        return
+    for other in _OTHER_SEPARATORS:
+        if sum(other in cell.strip() for cell in cells) > len(cells) / 2:
+            raise ValueError(f"separator must be that of the lists; got {separator!r}, which no list has, while most have {other!r}")
+
+
 def _long(column: pd.Series, separator: str) -> _Cells:
     cells, missing = column.tolist(), column.isna().to_numpy()
     if missing.any():
         cells = ["" if gone else cell for cell, gone in zip(cells, missing, strict=True)]
     if set(map(type, cells)) == {str}:
+        _refuse_wrong_separator(cells, separator)
         length = np.fromiter(map(str.count, cells, itertools.repeat(separator)), np.int64, len(cells)) + 1
         code, values = _factorize(np.array(separator.join(cells).split(separator), object))
         return _Cells(values, code, length, np.zeros(len(cells), bool))

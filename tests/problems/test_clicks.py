@@ -538,3 +538,13 @@ def test_a_million_rows():
     log = from_clicks(simulated)
     assert log.rows == 1_000_000
     assert log.clicked.sum() == simulated["click"].notna().sum()
+
+
+@pytest.mark.parametrize("other", [", ", ";", "\t"])
+def test_the_wrong_separator_is_refused(other):
+    """Lists that are not taken apart would be lists of one item each, with attraction 0 or 1."""
+    log = pd.DataFrame({"shown": [other.join(["a", "b", "c"]), other.join(["b", "a"]), "c"], "click": [1, None, 1]})
+    with pytest.raises(ValueError, match=r"separator must be that of the lists; got '\|', which no list has, while most have"):
+        from_clicks(log)
+    assert len(from_clicks(log, separator=other.strip() or other).items) == 3
+    assert len(from_clicks(pd.DataFrame({"shown": ["red shoes", "a"], "click": [1, None]})).items) == 2
