@@ -156,6 +156,8 @@ def _draw(dataset: xr.Dataset, path: pathlib.Path) -> None:
     matplotlib.use("Agg")
     from jaxbandits import plot
 
+    if not {"regret", "claim"} <= set(dataset.variables):
+        raise ValueError("dataset must be one that `jaxbandits run --save` wrote")
     swept = [d for d in dataset["regret"].dims if d not in ("policy", "seed", "round")]
     if swept and dataset.sizes[swept[0]] > 1:
         ax = plot.regret_against(dataset, str(swept[0]))
@@ -194,6 +196,9 @@ def main() -> None:
     )
     try:
         command()
+    except KeyboardInterrupt:
+        print("jaxbandits: interrupted; what was finished is kept if there is a store", file=sys.stderr)
+        raise SystemExit(130) from None
     except (ValueError, FloatingPointError, OSError, ImportError) as error:
         print(f"jaxbandits: {error}", file=sys.stderr)
         raise SystemExit(2) from None

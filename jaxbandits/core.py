@@ -12,14 +12,17 @@ The trust boundary is a function boundary: local privacy lives in ``report``, ce
 """
 
 import dataclasses
+import functools
 import hashlib
 import inspect
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 from jax import Array
 
 PyTree = Any
@@ -164,6 +167,8 @@ class Policy(NamedTuple):
       act: (state, round, server draws) -> action.
       report: (round, action, feedback, device draws) -> message, all that leaves the user's device.
       update: (state, t, action, message, server draws) -> the next state, of the same shapes and types.
+      settle: state -> state, every 4096 rounds, for what a state needs seldom, such as moving a float32 sum that would lose small
+        terms into a compensated one; None if nothing.
       derived: arguments that the factory worked out itself on the host in float64, such as a calibrated sigma, by name. A sweep
         hands them back to the factory, so that nothing costly or delicate is traced; they default to None in its signature.
     """
@@ -175,6 +180,7 @@ class Policy(NamedTuple):
     act: Callable[[PyTree, Round, Mapping[str, Array]], Array]
     report: Callable[[Round, Array, PyTree, Mapping[str, Array]], PyTree]
     update: Callable[[PyTree, Array, Array, PyTree, Mapping[str, Array]], PyTree]
+    settle: Callable[[PyTree], PyTree] | None = None
     derived: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -192,13 +198,15 @@ def fingerprint(value: Any) -> Any:
         return {"function": fingerprint(value.function), "arguments": {k: fingerprint(v) for k, v in sorted(value.arguments.items())}}
     if isinstance(value, Mapping):
         return {str(k): fingerprint(v) for k, v in value.items()}
+    if isinstance(value, functools.partial):
+        return {"function": fingerprint(value.func), "arguments": [fingerprint(value.args), fingerprint(value.keywords)]}
     if isinstance(value, list | tuple):
         return [fingerprint(v) for v in value]
     if hasattr(value, "tolist"):  # NumPy and JAX arrays and scalars
         return fingerprint(value.tolist())
     if callable(value):
         return _function_fingerprint(value)
-    return repr(value)
+    return re.sub(r"0x[0-9a-f]+", "", repr(value))  # addresses differ from process to process
 
 
 def _function_fingerprint(function: Callable) -> str:
@@ -208,10 +216,21 @@ def _function_fingerprint(function: Callable) -> str:
     try:
         source = inspect.getsource(function)
     except (OSError, TypeError):  # typed at a prompt, or not written in Python
-        source = repr(getattr(getattr(function, "__code__", None), "co_code", b""))
+        code = getattr(function, "__code__", None)
+        source = re.sub(r"0x[0-9a-f]+", "", repr([getattr(code, part, b"") for part in ("co_code", "co_consts", "co_names")]))
     cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    inside = json.dumps([source, [fingerprint(c) for c in cells], fingerprint(getattr(function, "__kwdefaults__", None))])
+    defaults = [getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)]
+    inside = json.dumps([source, [fingerprint(c) for c in cells], fingerprint(defaults)])
     return f"{name}#{hashlib.sha256(inside.encode()).hexdigest()[:16]}"
+
+
+def frozen(value: Any) -> Any:
+    """The value, a NumPy array as a copy that cannot be written to: a study keeps what it was given."""
+    if not isinstance(value, np.ndarray):
+        return value
+    copy = value.copy()
+    copy.setflags(write=False)
+    return copy
 
 
 class Bound:
@@ -219,7 +238,7 @@ class Bound:
 
     def __init__(self, function: Callable, arguments: Mapping[str, Any]):
         """Args: the factory and keyword arguments for it."""
-        self.function, self.arguments = function, dict(arguments)
+        self.function, self.arguments = function, {k: frozen(v) for k, v in arguments.items()}
         self._key = (function, json.dumps({k: fingerprint(v) for k, v in sorted(self.arguments.items())}))
 
     def __call__(self, **arguments: Any) -> Any:

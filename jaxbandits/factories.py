@@ -23,6 +23,7 @@ def bound(name: str, factory: Any) -> Bound:
         parameters = inspect.signature(factory).parameters
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be a factory whose arguments can be inspected; got {factory!r}") from error
+    arguments = {k: v for k, v in arguments.items() if v is not None}  # None is what an argument left out is
     unknown = set(arguments) - set(parameters)
     if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         raise ValueError(f"{name} fixes {min(unknown)!r}, which is not an argument of {factory!r}")

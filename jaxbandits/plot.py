@@ -79,7 +79,8 @@ def _policies(dataset: xr.Dataset, policies: Iterable[str] | None) -> list[str]:
 
 def _selected(dataset: xr.Dataset, keep: Sequence[str]) -> xr.Dataset:
     """The dataset with a policy dimension, once every grid axis but those in ``keep`` has been chosen."""
-    dataset = dataset.expand_dims("policy") if "policy" not in dataset.dims else dataset
+    if "policy" not in dataset.dims:  # one policy was selected
+        dataset = dataset.reset_coords("claim").expand_dims("policy").set_coords("claim")
     left = [d for d in dataset["regret"].dims if d not in ("policy", "seed", "round", *keep)]
     if left:
         values = [v.item() if hasattr(v, "item") else v for v in dataset[left[0]].values[:8]]

@@ -49,6 +49,9 @@ def run(
         raise ValueError(f"study must be a Study; got {study!r}")
     if executor is not None and not isinstance(executor, concurrent.futures.Executor):
         raise ValueError(f"executor must be a concurrent.futures.Executor; got {executor!r}")
+    context = getattr(executor, "_mp_context", None)
+    if context is not None and context.get_start_method() == "fork":
+        raise ValueError("executor must start its processes with 'spawn' or 'forkserver'; JAX does not survive 'fork'")
     if max_tile is not None:
         max_tile = validate.size("max_tile", max_tile)
     rehearsals = _rehearse(study)
@@ -109,7 +112,10 @@ def _empty(study: Study, plan: Plan, found: dict[str, np.ndarray]) -> dict[str, 
 
 def _missing(values: dict[str, np.ndarray], study: Study) -> tuple[np.ndarray, np.ndarray]:
     """Grid point and seed of each lane still to run."""
-    point, seed = np.nonzero(np.isnan(values["regret"][:, :, -1]))
+    gone = np.zeros(values["regret"].shape[:2], bool)
+    for value in values.values():
+        gone |= np.isnan(value).any(axis=tuple(range(2, value.ndim)))
+    point, seed = np.nonzero(gone)
     return point, seed
 
 

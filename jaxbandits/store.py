@@ -22,6 +22,10 @@ _SEEDS_PER_CHUNK = 128
 _LOCK = ".lock"
 
 
+class _Refused(ValueError):
+    """The store is sound, and not of these functions."""
+
+
 class Store:
     """Results of one study on disk."""
 
@@ -36,7 +40,11 @@ class Store:
         Raises:
           ValueError: if it holds another study or something else, cannot be written, or is in use.
         """
-        self.path, self.study, self.digests = pathlib.Path(path), study, digests
+        try:
+            self.path = pathlib.Path(path).expanduser()
+        except TypeError as error:
+            raise ValueError(f"store must be the path of a directory; got {path!r}") from error
+        self.study, self.digests = study, digests
         self._check_writable()
         self._lock = filelock.FileLock(self.path / _LOCK)
         try:
@@ -60,7 +68,7 @@ class Store:
         try:
             self.root = zarr.open_group(store=self.path, mode="r+")
             found = self.root.attrs["study"]
-        except (KeyError, ValueError, FileNotFoundError, json.JSONDecodeError) as error:
+        except Exception as error:  # whatever a file that is no store makes the library raise
             raise ValueError(f"store must be empty or hold a study; got {str(self.path)!r}, which holds something else") from error
         if not isinstance(found, dict) or found != _identity(study):
             changed = next((k for k, v in _identity(study).items() if not isinstance(found, dict) or found.get(k) != v), "version")
@@ -80,24 +88,26 @@ class Store:
 
     def read(self, policy: str) -> dict[str, np.ndarray]:
         """What is there for a policy: each quantity, [points, seeds, ...], NaN where missing; empty if nothing is."""
-        if policy not in self.root:
-            return {}
-        plan, group, found = self.study.plans[policy], self._group(policy), {}
+        try:
+            return self._read(policy) if policy in self.root else {}
+        except _Refused:
+            raise
+        except Exception as error:  # whatever a damaged file makes the library raise
+            place = str(self.path / policy)
+            raise ValueError(f"store is damaged at {place!r}, remove that directory to run it again: {error}") from error
+
+    def _read(self, policy: str) -> dict[str, np.ndarray]:
+        plan, group = self.study.plans[policy], self._group(policy)
         if "regret" not in group:
             return {}
         if group.attrs.get("digest") != self.digests[policy]:
-            raise ValueError(
+            raise _Refused(
                 f"store must hold results of the same functions; in {str(self.path)!r} those of {policy!r} came from others, or from "
                 "another version of JAX: choose another path, or remove the store"
             )
-        for name in self._quantities:
-            if name in group:
-                try:
-                    found[name] = self._wanted(plan, np.asarray(_array(group, name)[...]))
-                except Exception as error:  # whatever a damaged file makes the codecs raise
-                    place = str(self.path / policy / name)
-                    raise ValueError(f"store is damaged at {place!r}, remove that directory to run it again: {error}") from error
-        return found
+        if any(name not in group for name in self._quantities):
+            return {}
+        return {name: self._wanted(plan, np.asarray(_array(group, name)[...])) for name in self._quantities}
 
     def _group(self, policy: str) -> zarr.Group:
         return cast(zarr.Group, self.root[policy])

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import itertools
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jaxbandits import factories, validate
-from jaxbandits.core import Bound, Claim, Policy, Problem, PyTree, fingerprint
+from jaxbandits.core import Bound, Claim, Policy, Problem, PyTree, fingerprint, frozen
 
 Metric = Callable[[PyTree, PyTree], Any]
 """(state of the policy, instance of the problem) -> a number or an array of one lane."""
@@ -93,14 +94,16 @@ class Study:
 
     def __post_init__(self):
         """Checks everything and builds each policy once at each of its grid points."""
-        for name, low, high in (("seeds", 1, 2**32 - 1), ("horizon", 1, LONGEST), ("seed", 0, 2**32 - 1)):
+        for name, low, high in (("seeds", 1, 10_000_000), ("horizon", 1, LONGEST), ("seed", 0, 2**32 - 1)):
             object.__setattr__(self, name, validate.size(name, getattr(self, name), low, high))
         _check_metrics(self.metrics, self.grid)
         if not isinstance(self.policies, Mapping) or not self.policies:
             raise ValueError(f"policies must be a non-empty mapping from names to factories; got {self.policies!r}")
         for name in self.policies:
-            if not isinstance(name, str) or not name or "/" in name:
-                raise ValueError(f"policies must have non-empty names without '/'; got {name!r}")
+            if not isinstance(name, str) or not re.fullmatch(r"[^\W_][^/\\$\x00-\x1f]{0,99}", name) or name == "zarr.json":
+                raise ValueError(
+                    f"policies must have names of up to 100 characters that start with a letter or digit, without / \\ $; got {name!r}"
+                )
         for name, value in (
             ("rounds", _rounds(self.checkpoints, self.horizon)),
             ("axes", _axes(self.grid)),
@@ -139,7 +142,7 @@ class Study:
         return {
             "problem": fingerprint(self.source),
             "policies": {name: fingerprint(plan.factory) for name, plan in self.plans.items()},
-            "grid": fingerprint(self.axes),
+            "grid": [[axis, [[k, fingerprint(v)] for k, v in values.items()]] for axis, values in self.axes.items()],
             "seeds": self.seeds,
             "horizon": self.horizon,
             "checkpoints": list(self.rounds),
@@ -220,7 +223,7 @@ def _labelled(axis: str, values: Mapping[Any, Any]) -> dict[str, Any]:
     for label in values:
         if not isinstance(label, str):
             raise ValueError(f"grid[{axis!r}] must have strings as labels; got {label!r}")
-    return dict(values)
+    return {label: frozen(value) for label, value in values.items()}
 
 
 def _numbered(axis: str, values: Any) -> dict[float, float]:

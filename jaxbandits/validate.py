@@ -85,12 +85,11 @@ def positive(name: str, value: Any) -> None:
 def probabilities(name: str, value: Any, length: int | None = None) -> None:
     """A vector of probabilities, of the given length if there is one."""
     allowed = "a vector of numbers in [0, 1]" + (f" of length {length}" if length is not None else "")
-    if np.ndim(value) != 1 or np.shape(value)[0] < 1 or (length is not None and np.shape(value)[0] != length):
+    numbers = _numbers(name, value, allowed) if _known(value) else value
+    if np.ndim(numbers) != 1 or np.shape(numbers)[0] < 1 or (length is not None and np.shape(numbers)[0] != length):
         _fail(name, value, allowed)
-    if _known(value):
-        numbers = _numbers(name, value, allowed)
-        if not np.all((numbers >= 0) & (numbers <= 1)):  # false for NaN too
-            _fail(name, value, allowed)
+    if _known(value) and not np.all((numbers >= 0) & (numbers <= 1)):  # false for NaN too
+        _fail(name, value, allowed)
 
 
 def amounts(name: str, value: Any) -> np.ndarray:

@@ -68,6 +68,11 @@ def test_bound_is_dashed(dataset):
     assert legend(ax)[-1] == "log t"
 
 
+def test_one_policy_selected(dataset):
+    assert legend(plot.regret(dataset.sel(policy="F", epsilon=0.5))) == ["F (0.5-LDP)"]
+    assert legend(plot.regret_against(dataset.sel(policy="laplace"), "epsilon")) == ["laplace (no guarantee)"]
+
+
 def test_given_axes_are_used(dataset):
     ax = plt.subplots()[1]
     assert plot.regret(dataset.sel(epsilon=2.0), ax=ax) is ax

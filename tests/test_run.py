@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jaxbandits import Claim, Study, run
-from jaxbandits.engine import tiles
+from jaxbandits.engine import lanes, tiles
 from jaxbandits.policies import cascade as policies
 from jaxbandits.problems import cascade, linear, two_level
 
@@ -116,6 +116,10 @@ def test_not_a_study():
     [
         ({"max_tile": 0}, "max_tile must be an integer, at least 1; got 0"),
         ({"max_tile": "16"}, "max_tile must be"),
+        (
+            {"executor": concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork"))},
+            "executor must start its processes with 'spawn'",
+        ),
         ({"executor": "threads"}, "executor must be a concurrent.futures.Executor; got 'threads'"),
     ],
 )
@@ -181,6 +185,27 @@ def test_illegal_lists_are_refused(case):
 def silent(*, num_items, list_len):
     claim = Claim(status="sound", trust="local", epsilon=1.0)
     return policies.cascade_ucb1(num_items=num_items, list_len=list_len)._replace(claim=claim)
+
+
+def test_constants_inside_helpers_are_part_of_the_policy():
+    """Two policies that differ only in an array that a helper closes over do not share a program."""
+
+    def favourite(weight):
+        def factory(*, num_items, list_len):
+            score = lanes.elementwise(lambda c: c.astype(jnp.float32) * 0 + (weight[:, None] if c.ndim == 2 else weight))
+            policy = policies.cascade_ucb1(num_items=num_items, list_len=list_len)
+            return policy._replace(act=lambda s, r, z: lanes.top_k(score(s.counts), list_len))
+
+        return factory
+
+    weights = np.eye(6, dtype=np.float32)
+    named = {f"item {i}": favourite(weights[i]) for i in (0, 3)}
+    study = Study(problem=partial(cascade, means=linear(6), list_len=1), policies=named, metrics={"most": most}, seeds=2, horizon=9)
+    assert run(study, progress=False)["most"].isel(seed=0, round=-1).values.tolist() == [0, 3]
+
+
+def most(state, instance):
+    return jnp.argmax(state.counts)
 
 
 def test_a_local_claim_without_noise_is_refused():

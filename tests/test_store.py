@@ -96,7 +96,23 @@ def test_holes_are_filled(tmp_path, fresh):
     run(study(), store=tmp_path / "s", progress=False)
     regret = zarr.open_group(tmp_path / "s", mode="r+")["F/regret"]
     regret[1, [3, 7]] = np.nan
+    regret[0, 2, 5] = np.nan
     xr.testing.assert_identical(run(study(), store=tmp_path / "s", progress=False), fresh)
+
+
+@pytest.mark.parametrize("lost", ["counts", "counts/c", "regret/c"])
+def test_what_is_lost_is_run_again(tmp_path, fresh, lost):
+    run(study(), store=tmp_path / "s", progress=False)
+    shutil.rmtree(tmp_path / "s" / "ucb" / lost)
+    xr.testing.assert_identical(run(study(), store=tmp_path / "s", progress=False), fresh)
+
+
+@pytest.mark.parametrize("damage", ["F/zarr.json", "F/regret/zarr.json", "zarr.json"])
+def test_damaged_descriptions_are_named(tmp_path, damage):
+    run(study(), store=tmp_path / "s", progress=False)
+    (tmp_path / "s" / damage).write_text("[1]")
+    with pytest.raises(ValueError, match=r"store is damaged at|store must be empty or hold a study"):
+        run(study(), store=tmp_path / "s", progress=False)
 
 
 def test_xarray_opens_it(tmp_path, fresh):
@@ -148,9 +164,9 @@ def test_a_damaged_chunk_is_named(tmp_path, fresh):
     run(study(), store=tmp_path / "s", progress=False)
     chunk = tmp_path / "s" / "ucb" / "regret" / "c" / "0" / "0"
     chunk.write_bytes(chunk.read_bytes()[:20])
-    with pytest.raises(ValueError, match=r"store is damaged at '.*ucb/regret', remove that directory"):
+    with pytest.raises(ValueError, match=r"store is damaged at '.*/s/ucb', remove that directory"):
         run(study(), store=tmp_path / "s", progress=False)
-    shutil.rmtree(tmp_path / "s" / "ucb" / "regret")
+    shutil.rmtree(tmp_path / "s" / "ucb")
     xr.testing.assert_identical(run(study(), store=tmp_path / "s", progress=False), fresh)
 
 

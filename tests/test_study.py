@@ -86,7 +86,10 @@ BAD = {
     "problem unknown argument": ({"problem": partial(cascade, mean=[0.5])}, "problem fixes 'mean', which is not an argument"),
     "policies empty": ({"policies": {}}, "policies must be a non-empty mapping"),
     "policies a list": ({"policies": [policies.cascade_ucb1]}, "policies must be a non-empty mapping"),
-    "policy name": ({"policies": {"a/b": policies.cascade_ucb1}}, "policies must have non-empty names without '/'; got 'a/b'"),
+    "policy name": ({"policies": {"a/b": policies.cascade_ucb1}}, "policies must have names of up to 100 characters.*; got 'a/b'"),
+    "policy name hidden": ({"policies": {"_a": policies.cascade_ucb1}}, "policies must have names.*; got '_a'"),
+    "policy name of mathematics": ({"policies": {"a$b": policies.cascade_ucb1}}, "policies must have names"),
+    "means ragged": ({"problem": partial(cascade, means=[[0.1], [0.1, 0.2]], list_len=1)}, "means must be a vector of numbers"),
     "policy not a factory": ({"policies": {"a": None}}, "policies\\['a'\\] must be a factory"),
     "policy returns another": ({"policies": {"a": lambda: NON_PRIVATE}, "grid": {}}, "policy 'a' must be a factory returning a Policy"),
     "claim": ({"policies": {"a": lambda: made(claim=None)}, "grid": {}}, "policy 'a' must have a Claim as claim; got None"),
@@ -95,7 +98,7 @@ BAD = {
         "policy 'a' must have a mapping from names to draws, such as draws.uniform\\(\\), as server_draws",
     ),
     "draws missing": ({"policies": {"a": lambda: made(device_draws=None)}, "grid": {}}, "as device_draws; got None"),
-    "seeds": ({"seeds": 0}, "seeds must be an integer from 1 to 4294967295; got 0"),
+    "seeds": ({"seeds": 0}, "seeds must be an integer from 1 to 10000000; got 0"),
     "seeds a float": ({"seeds": 2.5}, "seeds must be an integer"),
     "horizon": ({"horizon": 0}, "horizon must be an integer from 1 to .*; got 0"),
     "horizon too long": ({"horizon": 2**31}, "horizon must be an integer from 1 to"),
@@ -158,6 +161,31 @@ def test_equal_by_content_and_picklable():
     for changes in ({"seeds": 4}, {"horizon": 99}, {"seed": 1}, {"grid": {"epsilon": [0.5]}}, {"metrics": {"pulls": half}}):
         assert study(**changes) != study()
     assert study(problem=partial(cascade, means=linear(6) + 1e-9, list_len=2)) != study()
+
+
+def test_the_order_of_the_grid_matters():
+    """Arrays are stored by position, so a study with another order of values or axes is another study."""
+    assert study(grid={"epsilon": [0.5, 1.0]}) != study(grid={"epsilon": [1.0, 0.5]})
+    named = {"laplace": policies.laplace_ucb}
+    one = {"epsilon": [0.5, 1.0], "noise_scale": [0.1, 1.0]}
+    assert study(policies=named, grid=one) != study(policies=named, grid=dict(reversed(one.items())))
+
+
+def test_arrays_are_kept_as_they_were_given():
+    means = linear(6)
+    made = study(grid={"epsilon": [1.0], "means": {"a": means}}, problem=partial(cascade, list_len=2))
+    before = made.describe()
+    means[:] = 0.9
+    assert made.describe() == before
+
+
+def test_none_is_an_argument_left_out():
+    assert "sigma" not in study(policies={"g": partial(policies.gaussian_ucb, delta=1e-3, sigma=None)}).plans["g"].factory.arguments
+
+
+def test_functions_with_other_defaults_are_others():
+    metrics = [{"m": lambda s, i, k=k: s.counts[k]} for k in (0, 1)]
+    assert study(metrics=metrics[0]) != study(metrics=metrics[1])
 
 
 def test_a_changed_definition_is_another_study():

@@ -1,6 +1,7 @@
 """One round of one lane, traced and not compiled: what is wrong with a policy shows before anything costs time."""
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Callable
@@ -10,7 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import Draws, Round
+from jaxbandits.core import Draws, Round, fingerprint
+from jaxbandits.engine.fence import unfenced
 from jaxbandits.engine.scan import CHUNK, Lanes, Program, first_lane
 
 Shape = tuple[int, ...]
@@ -47,19 +49,29 @@ class _Tracer:
             raise ValueError(f"{what} failed with {type(error).__name__}: {error}{hint}") from error
         # Addresses differ from process to process, and are no part of what is computed.
         self._digest.update(re.sub(r"0x[0-9a-f]+", "", f"{what}: {traced.jaxpr}").encode())
+        self._constants(traced)
+        return shapes
+
+    def _constants(self, traced: Any) -> None:
+        """The values that a trace only names, in it and in the traces inside of it."""
         for constant in traced.consts:
             self._digest.update(np.asarray(constant).tobytes())
-        return shapes
+        for equation in traced.jaxpr.eqns:
+            for value in jax.tree.leaves(list(equation.params.values()), is_leaf=lambda v: hasattr(v, "consts")):
+                if hasattr(value, "consts") and hasattr(value, "jaxpr"):
+                    self._constants(value)
+                elif callable(value):
+                    self._digest.update(json.dumps(fingerprint(value)).encode())
 
     def digest(self) -> str:
         return self._digest.hexdigest()[:16]
 
 
-def _numbers(draws: Draws) -> dict[str, Any]:
+def _numbers(trace: _Tracer, draws: Draws) -> dict[str, Any]:
     """The shapes and types of some draws of one lane."""
     found = {}
     for name, draw in draws.items():
-        values = jax.eval_shape(draw.law, jax.ShapeDtypeStruct((draw.words,), jnp.uint32))
+        values = trace(f"the law of {name!r}", draw.law, jax.ShapeDtypeStruct((draw.words,), jnp.uint32))
         found[name] = jax.ShapeDtypeStruct(draw.shape, values.dtype)
     return found
 
@@ -78,7 +90,7 @@ def rehearse(program: Program, lanes: Lanes) -> Rehearsal:
     Raises:
       ValueError: naming the function that does not.
     """
-    with jax.enable_x64(False):  # as it is compiled
+    with jax.enable_x64(False), unfenced():  # 32 bits, as it is compiled
         return _rehearse(program, lanes)
 
 
@@ -98,8 +110,8 @@ def _rehearse(program: Program, lanes: Lanes) -> Rehearsal:
     def play(name: str, *args: Any) -> Any:
         return trace(name, lambda swept, *rest: getattr(program.policy(**swept), name)(*rest), of_policy, *args)
 
-    users, device, server = (_numbers(d) for d in (problem.draws, policy.device_draws, policy.server_draws))
-    setup, t = _numbers(problem.setup_draws), jax.ShapeDtypeStruct((), jnp.int32)
+    users, device, server = (_numbers(trace, d) for d in (problem.draws, policy.device_draws, policy.server_draws))
+    setup, t = _numbers(trace, problem.setup_draws), jax.ShapeDtypeStruct((), jnp.int32)
     instance = ask("setup", setup)
     state = play("init", ask("preview", instance, setup))
     round_ = Round(t=t, context=ask("context", instance, users))  # pyright: ignore[reportArgumentType]
@@ -113,6 +125,8 @@ def _rehearse(program: Program, lanes: Lanes) -> Rehearsal:
     if jax.tree.structure(after) != jax.tree.structure(state) or _kinds(after) != _kinds(state):
         same = "a state of the same structure, shapes and types as init"
         raise ValueError(f"update must return {same}: {_kinds(state)}; got {_kinds(after)}")
+    if policy.settle is not None and _kinds(play("settle", state)) != _kinds(state):
+        raise ValueError(f"settle must return a state of the same shapes and types as init: {_kinds(state)}")
     regret = ask("regret", instance, action)
     if _kinds(regret) != "float32[]":
         raise ValueError(f"regret must return float32[]; got {_kinds(regret)}")

@@ -21,6 +21,9 @@ from jaxbandits.engine.fence import once
 CHUNK = 4
 """Rounds whose numbers are made together. Results do not depend on it."""
 
+SETTLE_EVERY = 4096
+"""Rounds between two calls of a policy's ``settle``. They are fixed rounds, so results do not depend on checkpoints."""
+
 LEGAL = "legal action"
 """The record that tells whether the action before a checkpoint was legal; no metric can have this name."""
 
@@ -77,6 +80,7 @@ class _Beats(NamedTuple):
     update: Callable
     regret: Callable
     legal: Callable
+    settle: Callable | None
 
 
 def _beats(program: Program, lanes: Lanes) -> _Beats:
@@ -103,6 +107,7 @@ def _beats(program: Program, lanes: Lanes) -> _Beats:
         update=_each_lane(update, (-1, -1, None, -1, -1, -1)),
         regret=of_problem("regret"),
         legal=of_problem("legal"),
+        settle=None if policy.settle is None else _each_lane(lambda args, state: program.policy(**args).settle(state), -1),
     )
 
 
@@ -173,8 +178,17 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
 
     measure = {name: _each_lane(lambda s, i, metric=metric: jnp.asarray(metric(s, i)), -1) for name, metric in program.metrics}
 
+    def play_span(stop, carry: Carry) -> Carry:
+        """To the next settling or the checkpoint, whichever is first."""
+        end = jnp.minimum(stop, (carry.t // SETTLE_EVERY + 1) * SETTLE_EVERY)
+        carry = lax.while_loop(lambda c: c.t < end, functools.partial(play_chunk, end), carry)
+        if beats.settle is None:
+            return carry
+        state = lax.cond(carry.t % SETTLE_EVERY == 0, beats.settle, lambda args, state: state, lanes.policy, carry.state)
+        return carry._replace(state=state)
+
     def to_checkpoint(carry: Carry, stop):
-        carry = lax.while_loop(lambda c: c.t < stop, functools.partial(play_chunk, stop), carry)
+        carry = lax.while_loop(lambda c: c.t < stop, functools.partial(play_span, stop), carry)
         record = {name: metric(carry.state, carry.instance) for name, metric in measure.items()}
         return carry, {"regret": carry.regret, LEGAL: beats.legal(lanes.problem, carry.instance, carry.action), **record}
 

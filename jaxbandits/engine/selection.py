@@ -159,7 +159,19 @@ def top_k(index: Array, k: int) -> Array:
     return lanes_last(functools.partial(select, k=k))(index)
 
 
+def _long_least_first(items: Array, count: Array) -> Array:
+    """For lists too long to unroll."""
+    row = lax.broadcasted_iota(jnp.int32, items.shape, 0)
+    least = jnp.min(count, axis=0, keepdims=True)
+    star = jnp.min(jnp.where(count == least, items, jnp.iinfo(jnp.int32).max), axis=0, keepdims=True)
+    place = jnp.sum(jnp.where(items == star, row, 0), axis=0, keepdims=True)
+    return jnp.where(row == 0, star, jnp.where(row <= place, jnp.roll(items, 1, axis=0), items))
+
+
 def _least_first(items: Array, count: Array) -> Array:
+    if items.shape[0] > 20:
+        return fence(_long_least_first)(items, count)
+
     def kernel(items, count):
         k = items.shape[0]
         least, star = count[0], items[0]

@@ -74,7 +74,7 @@ def gaussian(
     """
     validate.epsilon(epsilon)
     validate.delta(delta)
-    validate.scalar("sigma", sigma, "a finite number, at least 0", lambda s: 0 <= s < float("inf"))
+    validate.scalar("sigma", sigma, "a number from 0 to 1e15", lambda s: 0 <= s <= 1e15)
     validate.scale("noise_scale", noise_scale)
     validate.positive("sensitivity", sensitivity)
     deviation = noise_scale * sigma

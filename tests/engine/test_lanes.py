@@ -75,6 +75,16 @@ def test_least_first_moves_the_least_and_shifts_the_rest():
     np.testing.assert_array_equal(lanes.least_first(items, jnp.array([1, 2, 4, 2], jnp.int32)), [7, 3, 9, 1])
 
 
+def test_least_first_of_a_long_list():
+    rng = np.random.default_rng(5)
+    items = np.stack([rng.permutation(60)[:40] for _ in range(LANES)], axis=-1).astype(np.int32)
+    count = rng.integers(0, 9, size=items.shape).astype(np.int32)
+    found = over_lanes(lanes.least_first)(items, count)
+    for lane in range(LANES):
+        star = min(zip(count[:, lane], items[:, lane], strict=True))[1]
+        assert found[:, lane].tolist() == [star, *(i for i in items[:, lane] if i != star)]
+
+
 def test_argmin_takes_the_lowest_at_a_tie():
     values = np.random.default_rng(4).integers(0, 4, size=(40, LANES)).astype(np.int32)
     np.testing.assert_array_equal(over_lanes(lanes.argmin)(values), np.argmin(values, axis=0))

@@ -10,6 +10,7 @@ import pytest
 
 from jaxbandits import Study, run
 from jaxbandits.core import Round
+from jaxbandits.engine import sums
 from jaxbandits.mechanisms.randomiser import bernoulli_mean, debias_factor, flip_probability
 from jaxbandits.policies import cascade as policies
 from jaxbandits.policies.cascade import assemble
@@ -99,6 +100,23 @@ def test_first_position_shows_each_item_first_before_any_twice():
         state = policy.update(state, jnp.int32(t), action, jnp.int32(1), {})
         assert int(state.counts.sum()) == t
         assert int(state.counts.max()) == 1
+
+
+def test_noisy_sums_grow_beyond_float32():
+    """A hundred settlings' worth of values of mean 1/2 on a sum where float32 has steps of 8."""
+    policy = policies.laplace_ucb(num_items=1, list_len=1, epsilon=8.0)
+    state = policy.init(jnp.zeros(1, jnp.int32))
+    large = jnp.full(1, 2.0**26)
+    state = state._replace(total=jnp.zeros(1), folded=sums.Sum(high=large, low=jnp.zeros(1)))
+    only, sent = jnp.zeros(1, jnp.int32), assemble.Prefix(observed=jnp.ones(1, bool), value=jnp.full(1, 0.5))
+
+    def span(i, state):
+        return policy.settle(jax.lax.fori_loop(0, 4096, lambda t, s: policy.update(s, t, only, sent, {}), state))
+
+    after = jax.jit(lambda s: jax.lax.fori_loop(0, 100, span, s))(state)
+    grown = float(after.folded.high[0]) - float(after.folded.low[0]) + float(after.total[0]) - 2.0**26
+    assert grown == 100 * 4096 * 0.5
+    assert float(large[0] + jnp.float32(0.5)) == 2.0**26, "a plain float32 sum would not grow at all"
 
 
 def test_forced_display_puts_the_least_observed_item_first():

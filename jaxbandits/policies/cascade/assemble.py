@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxbandits.core import Claim, Policy
-from jaxbandits.engine import lanes
+from jaxbandits.engine import lanes, sums
 from jaxbandits.mechanisms.randomiser import Randomiser
 from jaxbandits.policies import index as indices
 
@@ -30,7 +30,12 @@ class NoisyPrefixState(NamedTuple):
     """Observations of every item."""
 
     counts: Array  # [num_items], int32
-    total: Array  # [num_items], float32: sum of the noisy values
+    total: Array  # [num_items], float32: sum of the noisy values since the last settling
+    folded: sums.Sum  # [num_items]: sum of those before, compensated
+
+
+def _fold(state: NoisyPrefixState) -> NoisyPrefixState:
+    return NoisyPrefixState(counts=state.counts, total=jnp.zeros_like(state.total), folded=sums.add(state.folded, state.total))
 
 
 def noisy_prefix_policy(
@@ -56,11 +61,12 @@ def noisy_prefix_policy(
     """
 
     def init(preview):
-        return NoisyPrefixState(counts=jnp.ones(num_items, jnp.int32), total=preview.astype(jnp.float32))
+        return NoisyPrefixState(counts=jnp.ones(num_items, jnp.int32), total=preview.astype(jnp.float32), folded=sums.zero((num_items,)))
 
     def act(state, round_, z):
         root = indices.inverse_root(state.counts)
-        return lanes.top_k(index(round_.t, state.total * root * root, state.counts), list_len)
+        mean = (state.folded.high + state.total) * root * root
+        return lanes.top_k(index(round_.t, mean, state.counts), list_len)
 
     def report(round_, action, click, z):
         raw = prefix(click, list_len)
@@ -71,6 +77,7 @@ def noisy_prefix_policy(
         return NoisyPrefixState(
             counts=lanes.add_at(state.counts, action, message.observed),
             total=lanes.add_at(state.total, action, message.value),
+            folded=state.folded,
         )
 
     return Policy(
@@ -81,6 +88,7 @@ def noisy_prefix_policy(
         act=act,
         report=report,
         update=update,
+        settle=_fold,
         derived=derived or {},
     )
 
