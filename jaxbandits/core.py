@@ -133,7 +133,8 @@ class Claim:
           ValueError: if they are not; the message says why.
         """
         if not self.guaranteed:
-            why = self.flaw or f"epsilon is {float(self.epsilon):g} and noise_scale {float(self.noise_scale):g}"
+            scaled = f"noise_scale is {float(self.noise_scale):g}, a guarantee needs 1"
+            why = self.flaw or (scaled if float(self.noise_scale) != 1.0 else f"epsilon is {float(self.epsilon):g}")
             raise ValueError(f"a {self.status} run has no privacy guarantee: {why}")
         return float(self.epsilon), float(self.delta)
 
