@@ -160,8 +160,9 @@ def regret_against(
         raise ValueError(f"axis must be one of {', '.join(map(str, grid)) or 'the grid axes, of which there are none'}; got {axis!r}")
     dataset, ax = _selected(dataset, (axis,)), _axes(ax)
     values = stats.final(stats.quantity(dataset, metric))
+    few = {"marker": "o", "markersize": 2.5} if dataset.sizes[axis] <= 12 else {}  # a line between few points looks measured
     for i, policy in enumerate(_policies(dataset, policies)):
-        style = {"color": COLOURS[i % len(COLOURS)], "marker": "o", "markersize": 2.5, **(styles or {}).get(policy, {})}
+        style = {"color": COLOURS[i % len(COLOURS)], **few, **(styles or {}).get(policy, {})}
         _draw(ax, dataset[axis].values, band(values.sel(policy=policy)), _label(dataset, policy), style)
     ax.set_xlabel(f"nominal {axis}" if axis == "epsilon" and (dataset["claim"] == "no guarantee").any() else axis)
     ax.yaxis.set_major_formatter(EngFormatter(sep=""))
