@@ -42,8 +42,9 @@ def run(
       policy's claim. A policy that an axis does not concern is constant along it.
 
     Raises:
-      ValueError: if the store belongs to another study or cannot be written.
-      FloatingPointError: if a run gives NaN.
+      ValueError: if an argument is bad, a policy or metric does not keep to its shapes and types or shows an illegal list, or the
+        store belongs to another study, is in use or cannot be written.
+      FloatingPointError: if a regret is not finite or a metric is NaN.
     """
     if not isinstance(study, Study):
         raise ValueError(f"study must be a Study; got {study!r}")
@@ -110,7 +111,7 @@ def _empty(study: Study, plan: Plan, found: dict[str, np.ndarray]) -> dict[str, 
     return {"regret": np.full((points, study.seeds, len(study.rounds)), np.nan)}
 
 
-def _missing(values: dict[str, np.ndarray], study: Study) -> tuple[np.ndarray, np.ndarray]:
+def _missing(values: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Grid point and seed of each lane still to run."""
     gone = np.zeros(values["regret"].shape[:2], bool)
     for value in values.values():
@@ -132,7 +133,7 @@ def _jobs(
 ) -> Iterator[tuple]:
     """(program, lanes, points, seeds) of each tile of a policy; the lanes are padded, the points and seeds are not."""
     plan = study.plans[name]
-    points, seeds = _missing(values, study)
+    points, seeds = _missing(values)
     if not len(points):
         return
     program = _program(study, plan, rehearsed.digest)
@@ -228,7 +229,7 @@ class _Progress:
     """A bar on the host, in lane-rounds: what is compiling or running, how fast, how long still."""
 
     def __init__(self, study: Study, results: dict[str, dict[str, np.ndarray]], *, enabled: bool):
-        lanes = sum(len(_missing(values, study)[0]) for values in results.values())
+        lanes = sum(len(_missing(values)[0]) for values in results.values())
         self._stopped = False
         self._bar = tqdm(
             total=lanes * study.rounds[-1], unit=" lane-rounds", unit_scale=True, disable=not enabled or not lanes, mininterval=0.5

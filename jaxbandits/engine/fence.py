@@ -2,19 +2,18 @@
 
 XLA fuses a cheap producer into all of its consumers, and counts chains of integer operations, comparisons and selections as
 cheap however long they are. A random number or a sorted list is then computed again for every element of everything that
-reads it, which slows the round loop by two orders of magnitude. A call that XLA may not inline stops that. A fenced function
+reads it, which makes the round loop many times slower. A call that XLA may not inline stops that. A fenced function
 should return one array: the CPU compiler emits one loop for each output, so two outputs compute everything twice.
 """
 
 import contextlib
 import contextvars
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
-PyTree = Any
+from jaxbandits.core import PyTree
 
 _FENCES = contextvars.ContextVar("fences", default=True)
 

@@ -16,7 +16,7 @@ __all__ = ["add_at", "argmin", "elementwise", "lanes_last", "least_first", "set_
 
 
 def _flat(items: Array, table: Array) -> Array:
-    """Positions of (item, lane) in a table laid out flat: one-dimensional gathers and scatters are twice as fast."""
+    """Positions of (item, lane) in a table laid out flat: one-dimensional gathers and scatters are faster."""
     if table.ndim == 1:
         return items
     return items * table.shape[-1] + lax.broadcasted_iota(jnp.int32, items.shape, items.ndim - 1)
@@ -62,7 +62,7 @@ def add_at(table: Array, items: Array, value: Array) -> Array:
 def _set_at(table: Array, items: Array, value: Array, where: Array) -> Array:
     def kernel(table, items, value, where):
         position, flat = _flat(items, table), table.reshape(-1)
-        # Masked positions rewrite their old value: dropping out-of-bounds positions instead costs half as much again.
+        # Masked positions rewrite their old value: dropping out-of-bounds positions instead is slower.
         old = flat.at[position].get(mode="promise_in_bounds")
         new = jnp.where(where, value.astype(table.dtype), old)
         flat = flat.at[position.reshape(-1)].set(new.reshape(-1), unique_indices=True, mode="promise_in_bounds")

@@ -33,8 +33,8 @@ def ucb1_width(t: Array) -> Array:
 def inverse_root(count: Array) -> Array:
     """1 / sqrt(count), 1 where the count is 0. Exact at 1, elsewhere to a relative 1.1e-7; its square is 1 / count.
 
-    Newton's method from the bits of the float: division and square root take most of the time of an index on many processors,
-    and the approximate instructions for them give other bits on each.
+    Newton's method from the bits of the float: division and square root are slow on some processors, and the approximate
+    instructions for them give other bits on each.
     """
     n = jnp.maximum(count, 1).astype(jnp.float32)
     half = 0.5 * n

@@ -7,27 +7,14 @@ Its split is worse than epsilon / K for K <= 4 log(e + epsilon / delta), so for 
 
 import dataclasses
 
-import jax.numpy as jnp
-from jax import Array
 from jax.typing import ArrayLike
 
 from jaxbandits import validate
 from jaxbandits.core import Policy
 from jaxbandits.mechanisms import calibrate
 from jaxbandits.mechanisms.randomiser import laplace
-from jaxbandits.policies import index as indices
 from jaxbandits.policies.cascade.assemble import flawed_claim, noisy_prefix_policy
-from jaxbandits.policies.cascade.laplace import chernoff_index
-
-
-def _printed(scale: ArrayLike):
-    """Mean + sqrt(1.5 log t / T) + scale sqrt(24 log t / T)."""
-
-    def index(t: Array, mean: Array, count: Array) -> Array:
-        width = indices.ucb1_width(t) + scale * jnp.sqrt(24.0 * indices.log_round(t))
-        return mean + width * indices.inverse_root(count)
-
-    return index
+from jaxbandits.policies.cascade.laplace import chernoff_index, printed_index
 
 
 def _policy(status, split, index, num_items, list_len, epsilon, delta, noise_scale, radius_scale, epsilon_each) -> Policy:
@@ -79,7 +66,7 @@ def composition_ucb(
     return _policy(
         "paper",
         calibrate.quoted_split_epsilon,
-        _printed,
+        printed_index,
         num_items,
         list_len,
         epsilon,

@@ -19,15 +19,18 @@ from jaxbandits.policies import index as indices
 from jaxbandits.policies.cascade.assemble import flawed_claim, noisy_prefix_policy
 
 
-def _printed(list_len: int, epsilon: ArrayLike, radius_scale: ArrayLike):
-    """Mean + sqrt(1.5 log t / T) + (K / epsilon) sqrt(24 log t / T)."""
-    noise = radius_scale * (list_len / epsilon)
+def printed_index(scale: ArrayLike):
+    """Mean + sqrt(1.5 log t / T) + scale sqrt(24 log t / T)."""
 
     def index(t: Array, mean: Array, count: Array) -> Array:
-        width = indices.ucb1_width(t) + noise * jnp.sqrt(24.0 * indices.log_round(t))
+        width = indices.ucb1_width(t) + scale * jnp.sqrt(24.0 * indices.log_round(t))
         return mean + width * indices.inverse_root(count)
 
     return index
+
+
+def _printed(list_len: int, epsilon: ArrayLike, radius_scale: ArrayLike):
+    return printed_index(radius_scale * (list_len / epsilon))
 
 
 def _policy(status, index, num_items, list_len, epsilon, noise_scale, radius_scale) -> Policy:
