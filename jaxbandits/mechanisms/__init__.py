@@ -1,6 +1,6 @@
-"""How one value is kept private: the local randomisers, and ``calibrate`` and ``tails``, which say how much noise that takes."""
+"""How a value or a running sum is kept private: local randomisers, counters, and how much noise that takes."""
 
-from jaxbandits.mechanisms import calibrate, tails
+from jaxbandits.mechanisms import calibrate, counters, tails
 from jaxbandits.mechanisms.randomiser import Randomiser, bernoulli, gaussian, laplace
 
-__all__ = ["Randomiser", "bernoulli", "calibrate", "gaussian", "laplace", "tails"]
+__all__ = ["Randomiser", "bernoulli", "calibrate", "counters", "gaussian", "laplace", "tails"]

@@ -10,8 +10,14 @@ from jax import Array, lax
 from jaxbandits.engine import lanes
 from jaxbandits.mechanisms.tails import log1p
 
-UNSEEN = np.float32(2**20)
-"""The index of an item without data, less the times it was displayed: above every other index, and exact in float32."""
+
+
+def unseen(displayed: Array) -> Array:
+    """The index of an item without data: above every other index, and larger for one that was displayed less.
+
+    Consecutive integers, read as the bits of a float, are consecutive floats; these begin at 2^125 and end above 2^60.
+    """
+    return lax.bitcast_convert_type(np.int32(0x7E000000) - jnp.minimum(displayed, np.int32(0x20000000)), jnp.float32)
 
 
 def log_round(t: Array) -> Array:
@@ -28,6 +34,25 @@ def exploration(t: Array) -> Array:
 def ucb1_width(t: Array) -> Array:
     """sqrt(1.5 log t): times 1 / sqrt(count), the radius of UCB1, exceeded with probability at most 2 t^-3; float32 ()."""
     return jnp.sqrt(1.5 * log_round(t))
+
+
+DIGITS = 7
+"""Binary digits of a rounded-up round: it is at most 1.6 % more than the round."""
+
+
+def rounded_up(t: Array) -> Array:
+    """The least number of at most ``DIGITS`` binary digits, followed by zeros, that is not below t; float32 ().
+
+    A radius that grows with the round stays valid if the round is rounded up, and changes seldom: 64 times while t doubles.
+    """
+    wide = t.astype(jnp.uint32)
+    shift = jnp.maximum(np.uint32(32 - DIGITS) - jnp.minimum(lax.clz(wide), np.uint32(32 - DIGITS)), np.uint32(0))
+    return (((wide + (np.uint32(1) << shift) - np.uint32(1)) >> shift) << shift).astype(jnp.float32)
+
+
+def tail_log(t: Array) -> Array:
+    """log(2 / g) for a radius that fails with probability at most g = T^-3 in round t, T the round rounded up; float32 ()."""
+    return np.float32(np.log(2.0)) + 3.0 * jnp.log(rounded_up(t))
 
 
 def inverse_root(count: Array) -> Array:

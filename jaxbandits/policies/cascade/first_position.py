@@ -58,7 +58,7 @@ def _learn(state: FirstState, t: Array, action: Array, bit: Array) -> FirstState
 
 
 def _unseen_first(index: Array, state: FirstState) -> Array:
-    return jnp.where(state.counts == 0, indices.UNSEEN - state.displayed.astype(jnp.float32), index)
+    return jnp.where(state.counts == 0, indices.unseen(state.displayed), index)
 
 
 Send = Callable[[Array, dict], Array]

@@ -1,0 +1,44 @@
+"""Continual counters: noisy sums of streams, released while they grow, all with one interface (``Counter``)."""
+
+from jax.typing import ArrayLike
+
+from jaxbandits.mechanisms.counters.batches import accumulating, adaptive_size, forgetting, lazy_size
+from jaxbandits.mechanisms.counters.factorisation import square_root, square_root_factor
+from jaxbandits.mechanisms.counters.interface import Counter, Law, Release
+from jaxbandits.mechanisms.counters.nodes import Nodes, honaker, own_draw
+from jaxbandits.mechanisms.counters.tree import binary, hybrid, merged_hybrid
+
+__all__ = [
+    "Counter",
+    "Law",
+    "Nodes",
+    "Release",
+    "accumulating",
+    "adaptive_size",
+    "binary",
+    "forgetting",
+    "honaker",
+    "hybrid",
+    "lazy_size",
+    "logarithmic",
+    "merged_hybrid",
+    "own_draw",
+    "square_root",
+    "square_root_factor",
+]
+
+
+def logarithmic(*, num_streams: int, epsilon: ArrayLike, noise_scale: ArrayLike = 1.0) -> Counter:
+    """The logarithmic counter: a release at each power of two, with a new draw of Lap(1 / epsilon) added to those before.
+
+    epsilon-private: an entry is in one increment. Chan, Shi, Song 2011, the logarithmic mechanism: ``accumulating`` at ratio 2.
+
+    Args:
+      num_streams: number of streams, each of up to 2^31 - 1 entries.
+      epsilon: privacy level, positive; inf adds nothing.
+      noise_scale: factor on the noise; any other than 1 voids the claim.
+
+    Raises:
+      ValueError: if an argument is out of range.
+    """
+    return accumulating(num_streams=num_streams, epsilon=epsilon, noise_scale=noise_scale)

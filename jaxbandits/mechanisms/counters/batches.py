@@ -1,0 +1,180 @@
+"""Batches: each entry of a stream enters exactly one released sum, and a release waits until its batch is full.
+
+When a batch is full depends on public counts only, so the streams may be chosen by what was released: the whole transcript is
+epsilon-private by parallel composition.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
+
+from jaxbandits import validate
+from jaxbandits.engine import draws, lanes
+from jaxbandits.mechanisms import tails
+from jaxbandits.mechanisms.counters.interface import Counter, Law, Release, checked, claim, count_in, entries
+
+
+class AccumulatingState(NamedTuple):
+    """Streams, and what was released of them."""
+
+    counts: Array  # [num_streams], int32
+    total: Array  # [num_streams], int32, exact
+    released_counts: Array  # [num_streams], int32
+    released: Array  # [num_streams], float32
+    noise: Array  # [num_streams], float32: of the newest release
+
+
+def _full(waiting: Array, released: Array, growth: ArrayLike) -> Array:
+    return (waiting >= 1) & (waiting.astype(jnp.float32) >= growth * released.astype(jnp.float32))
+
+
+def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: ArrayLike = 2.0, noise_scale: ArrayLike = 1.0) -> Counter:
+    """Batches that add up: the released sum grows by the sum of a batch and Lap(1 / epsilon).
+
+    A batch is full at max(1, ceil((ratio - 1) n)) entries, n the entries released before: 1, 1, 2, 4, .. for ratio 2. At n = 2^m,
+    ratio 2, the noise is a sum of m + 1 draws. epsilon-private: an entry enters one batch. The batches of Azize et al. 2025, arXiv
+    2505.05613; at ratio 2 also the logarithmic mechanism of Chan, Shi, Song 2011.
+
+    Args:
+      num_streams: number of streams, each of up to 2^31 - 1 entries.
+      epsilon: privacy level, positive; inf adds nothing.
+      ratio: growth of the released count from one release to the next, above 1 and at most 1000.
+      noise_scale: factor on the noise; any other than 1 voids the claim.
+
+    Raises:
+      ValueError: if an argument is out of range.
+    """
+    num_streams = checked(num_streams, epsilon, noise_scale)
+    validate.scalar("ratio", ratio, "above 1 and at most 1000", lambda a: 1 < a <= 1000)
+    unit = noise_scale / epsilon
+
+    @lanes.elementwise
+    def grown(noise, z, unit):
+        return noise + unit * z
+
+    full = lanes.elementwise(_full)
+
+    def init():
+        zeros, none = jnp.zeros(num_streams, jnp.int32), jnp.zeros(num_streams, jnp.float32)
+        return AccumulatingState(counts=zeros, total=zeros, released_counts=zeros, released=none, noise=none)
+
+    def insert(state, streams, values, where, z):
+        counts, total = count_in(state.counts, state.total, streams, values, where)
+        count, before = lanes.take(counts, streams), lanes.take(state.released_counts, streams)
+        closed = where & full(count - before, before, jnp.asarray(ratio - 1.0, jnp.float32))
+        noise = grown(lanes.take(state.noise, streams), z["noise"], jnp.asarray(unit, jnp.float32))
+        return AccumulatingState(
+            counts=counts,
+            total=total,
+            released_counts=lanes.set_at(state.released_counts, streams, count, closed),
+            released=lanes.set_at(state.released, streams, lanes.take(total, streams).astype(jnp.float32) + noise, closed),
+            noise=lanes.set_at(state.noise, streams, noise, closed),
+        )
+
+    def law(count):
+        released, number = 0, 0
+        while entries(count) >= (after := released + max(1, math.ceil((float(ratio) - 1.0) * released))):
+            released, number = after, number + 1
+        return Law(scales=np.asarray([float(unit)]), counts=np.asarray([number]))
+
+    @lanes.elementwise
+    def tail(count, log_term, unit, growth):
+        # At least growth times as many entries at each release: 1 + log(n) / log(ratio) of them, one more for rounding.
+        steps = jnp.log(jnp.maximum(count, 1).astype(jnp.float32)) / jnp.log(growth)
+        return unit * tails.laplace_chernoff_unit(jnp.where(count > 0, jnp.floor(steps + 1e-4) + 1.0, 0.0), log_term)
+
+    return Counter(
+        claim=claim(epsilon, noise_scale),
+        draws=lambda insertions: {"noise": draws.laplace((insertions,))},
+        init=init,
+        insert=insert,
+        read=lambda s: Release(total=s.released, counts=s.released_counts, waiting=s.counts - s.released_counts),
+        law=law,
+        tail=lambda count, log_term: tail(count, log_term, jnp.asarray(unit, jnp.float32), jnp.asarray(ratio, jnp.float32)),
+    )
+
+
+NextSize = Callable[[Array, Array], Array]
+"""(size of the newest batch, entries in all batches) -> entries of the next batch, int32."""
+
+
+def lazy_size(newest: Array, entered: Array) -> Array:
+    """Twice the batch before: 1, 2, 4, 8, .."""
+    return jnp.maximum(2 * newest, 1)
+
+
+def adaptive_size(newest: Array, entered: Array) -> Array:
+    """As many as all batches before: 1, 1, 2, 4, .., so that the newest batch is half of all entries."""
+    return jnp.maximum(entered, 1)
+
+
+class ForgettingState(NamedTuple):
+    """Streams, and the newest batch of each."""
+
+    counts: Array  # [num_streams], int32
+    total: Array  # [num_streams], int32, exact
+    entered: Array  # [num_streams], int32: entries in batches that are full
+    entered_total: Array  # [num_streams], int32: their exact sum
+    size: Array  # [num_streams], int32: of the newest batch
+    released: Array  # [num_streams], float32: its noisy sum
+
+
+def forgetting(*, num_streams: int, epsilon: ArrayLike, next_size: NextSize = lazy_size, noise_scale: ArrayLike = 1.0) -> Counter:
+    """Batches of which only the newest counts: the release is its sum and one draw of Lap(1 / epsilon).
+
+    epsilon-private: an entry enters one batch. With ``lazy_size`` the batches of Hu, Huang, Mehta 2021, with ``adaptive_size``
+    those of Azize, Basu 2022.
+
+    Args:
+      num_streams: number of streams, each of up to 2^31 - 1 entries.
+      epsilon: privacy level, positive; inf adds nothing.
+      next_size: how large the next batch is, ``lazy_size`` or ``adaptive_size`` or another function of public counts.
+      noise_scale: factor on the noise; any other than 1 voids the claim.
+
+    Raises:
+      ValueError: if an argument is out of range.
+    """
+    num_streams = checked(num_streams, epsilon, noise_scale)
+    unit = noise_scale / epsilon
+
+    @lanes.elementwise
+    def noisy(total, z, unit):
+        return total.astype(jnp.float32) + unit * z
+
+    def init():
+        zeros = jnp.zeros(num_streams, jnp.int32)
+        none = jnp.zeros(num_streams, jnp.float32)
+        return ForgettingState(counts=zeros, total=zeros, entered=zeros, entered_total=zeros, size=zeros, released=none)
+
+    def insert(state, streams, values, where, z):
+        counts, total = count_in(state.counts, state.total, streams, values, where)
+        count, summed, before = lanes.take(counts, streams), lanes.take(total, streams), lanes.take(state.entered, streams)
+        closed = where & (count - before >= next_size(lanes.take(state.size, streams), before))
+        newest = summed - lanes.take(state.entered_total, streams)
+        return ForgettingState(
+            counts=counts,
+            total=total,
+            entered=lanes.set_at(state.entered, streams, count, closed),
+            entered_total=lanes.set_at(state.entered_total, streams, summed, closed),
+            size=lanes.set_at(state.size, streams, count - before, closed),
+            released=lanes.set_at(state.released, streams, noisy(newest, z["noise"], jnp.asarray(unit, jnp.float32)), closed),
+        )
+
+    @lanes.elementwise
+    def tail(count, log_term, unit):
+        return jnp.where(count > 0, unit * (log_term - math.log(2.0)), 0.0)  # exact for one draw
+
+    return Counter(
+        claim=claim(epsilon, noise_scale),
+        draws=lambda insertions: {"noise": draws.laplace((insertions,))},
+        init=init,
+        insert=insert,
+        read=lambda s: Release(total=s.released, counts=s.size, waiting=s.counts - s.entered),
+        law=lambda count: Law(scales=np.asarray([float(unit)]), counts=np.asarray([min(entries(count), 1)])),
+        tail=lambda count, log_term: tail(count, log_term, jnp.asarray(unit, jnp.float32)),
+    )

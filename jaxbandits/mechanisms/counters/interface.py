@@ -1,0 +1,101 @@
+"""What a counter is: noisy sums of many streams that are released while the streams grow.
+
+Neighbouring streams have one entry substituted and the same length. Every release of a counter together is epsilon-private, also
+when later entries depend on earlier releases, since each piece of noise is drawn once and kept.
+
+Noise is simulation-grade floating point, as in ``mechanisms.randomiser``. A sum is exact: it is counted in int32.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
+
+from jaxbandits import validate
+from jaxbandits.core import Claim, Draws, PyTree
+from jaxbandits.engine import lanes
+
+ONE_ENTRY = "one entry of one stream substituted, same length"
+"""The neighbouring relation of a counter."""
+
+MOST = 2**31 - 1
+"""The most entries of a stream."""
+
+
+class Release(NamedTuple):
+    """The newest release of every stream."""
+
+    total: Array  # [num_streams], float32: the noisy sum; 0 before the first release
+    counts: Array  # [num_streams], int32: how many entries it sums
+    waiting: Array  # [num_streams], int32: entries inserted since
+
+
+class Law(NamedTuple):
+    """The noise in one release: a sum of independent variables, of mean 0."""
+
+    scales: np.ndarray  # float64 [groups]: Laplace scales, or standard deviations of normal noise
+    counts: np.ndarray  # int64 [groups]: how many variables of each
+    per_variable: float = 2.0  # variance of a variable of scale 1: 2 for Laplace, 1 for normal noise
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise."""
+        return float(self.per_variable * np.sum(self.counts * self.scales**2))
+
+
+class Counter(NamedTuple):
+    """A continual counter of several streams of bits, as a factory returns it; for one lane, like a policy.
+
+    Attributes:
+      claim: what it says about privacy.
+      draws: how many streams an insertion touches -> the draws it needs.
+      init: () -> state, which has the entries of each stream so far as ``counts``, int32 [num_streams].
+      insert: (state, streams int32 [k], values int32 [k], where bool [k], draws) -> state. The streams are distinct; one whose
+        ``where`` is false gets no entry.
+      read: state -> Release.
+      law: entries of a stream -> the Law of the noise in its newest release, on the host.
+      tail: (entries int32, log(2 / tail_prob)) -> what the size of the noise in the newest release exceeds with probability at
+        most tail_prob, float32, of the shape of the entries; for the round loop.
+    """
+
+    claim: Claim
+    draws: Callable[[int], Draws]
+    init: Callable[[], PyTree]
+    insert: Callable[[PyTree, Array, Array, Array, Mapping[str, Array]], PyTree]
+    read: Callable[[PyTree], Release]
+    law: Callable[[int], Law]
+    tail: Callable[[Array, ArrayLike], Array]
+
+
+def checked(num_streams: Any, epsilon: Any, noise_scale: Any) -> int:
+    """The number of streams, once the arguments of a counter are known to be good."""
+    validate.epsilon(epsilon)
+    validate.scale("noise_scale", noise_scale)
+    return validate.size("num_streams", num_streams)
+
+
+def entries(count: Any) -> int:
+    """A number of entries to ask a law about."""
+    return validate.size("count", count, 0, MOST)
+
+
+def claim(epsilon: Any, noise_scale: Any, *, sensitivity: str = "1 in one stream", delta: Any = 0.0) -> Claim:
+    """The claim of a counter of values in {0, 1}."""
+    return Claim(
+        status="sound",
+        trust="central",
+        relation=ONE_ENTRY,
+        sensitivity=sensitivity,
+        epsilon=epsilon,
+        delta=delta,
+        noise_scale=noise_scale,
+    )
+
+
+def count_in(counts: Array, total: Array, streams: Array, values: Array, where: Array) -> tuple[Array, Array]:
+    """Entries and exact sums of the streams, int32, after an insertion."""
+    added = jnp.where(where, values, 0)
+    return lanes.add_at(counts, streams, where.astype(jnp.int32)), lanes.add_at(total, streams, added)
