@@ -76,6 +76,13 @@ def with_sizes(name: str, factory: Bound, sizes: Mapping[str, int]) -> Bound:
     return Bound(factory.function, {**factory.arguments, **missing})
 
 
+def with_horizon(factory: Bound, horizon: int) -> Bound:
+    """The factory with the horizon, if it takes one and has not fixed it."""
+    if "horizon" not in _parameters(factory) or "horizon" in factory.arguments:
+        return factory
+    return Bound(factory.function, {**factory.arguments, "horizon": horizon})
+
+
 def require(name: str, factory: Bound, axes: Mapping[str, Any]) -> None:
     """Refuses a factory with an argument that is neither fixed, nor swept, nor optional."""
     for parameter in _parameters(factory).values():

@@ -59,7 +59,7 @@ class Study:
 
     Policies and the problem are factories, with arguments fixed by ``functools.partial``. An axis of the grid goes to every
     factory that has an argument of its name and has not fixed it; the others stay constant along the axis and are run once.
-    The sizes of the problem, such as num_items, are passed to the policies.
+    The sizes of the problem, such as num_items, are passed to the policies, and the horizon to those that take it.
 
     Attributes:
       problem: factory of the problem.
@@ -123,6 +123,7 @@ class Study:
         factories.require("problem", self.source, self.axes)
         problems = [factories.build("problem", self.source, point, Problem) for point in self._points(problem_axes)]
         bound = factories.with_sizes(f"policy {name!r}", factories.bound(f"policies[{name!r}]", factory), problems[0].sizes)
+        bound = factories.with_horizon(bound, self.horizon)
         policy_axes = factories.taken(bound, self.axes)
         factories.require(f"policy {name!r}", bound, self.axes)
         axes = tuple(a for a in self.axes if a in policy_axes or a in problem_axes)

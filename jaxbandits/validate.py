@@ -72,6 +72,12 @@ def delta(value: Any) -> None:
     scalar("delta", value, "strictly between 0 and 1", lambda x: 0 < x < 1)
 
 
+def budget(name: str, spent: Any, epsilon: Any) -> None:
+    """Privacy levels that together spend at most epsilon, up to rounding; ``name`` says what adds up to the spent level."""
+    if _known(spent) and _known(epsilon) and float(spent) > float(epsilon) * (1 + 1e-6):
+        _fail(name, float(spent), f"at most epsilon, {float(epsilon):g}")
+
+
 def scale(name: str, value: Any) -> None:
     """A factor from 0 to 1e10."""
     scalar(name, value, "a finite number, at least 0 and at most 1e10", lambda x: 0 <= x <= 1e10)

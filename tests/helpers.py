@@ -6,7 +6,7 @@ import inspect
 from jaxbandits import policies
 
 CASCADE = {name: getattr(policies.cascade, name) for name in policies.cascade.__all__}
-VALUES = {"epsilon": 1.0, "delta": 1e-3}
+VALUES = {"epsilon": 1.0, "delta": 1e-3, "horizon": 1000}
 
 
 def swept(factory, **values):

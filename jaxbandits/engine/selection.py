@@ -163,8 +163,8 @@ def _long_least_first(items: Array, count: Array) -> Array:
     """For lists too long to unroll."""
     row = lax.broadcasted_iota(jnp.int32, items.shape, 0)
     least = jnp.min(count, axis=0, keepdims=True)
-    star = jnp.min(jnp.where(count == least, items, jnp.iinfo(jnp.int32).max), axis=0, keepdims=True)
-    place = jnp.sum(jnp.where(items == star, row, 0), axis=0, keepdims=True)
+    place = jnp.min(jnp.where(count == least, row, items.shape[0]), axis=0, keepdims=True)
+    star = jnp.sum(jnp.where(row == place, items, 0), axis=0, keepdims=True)
     return jnp.where(row == 0, star, jnp.where(row <= place, jnp.roll(items, 1, axis=0), items))
 
 
@@ -176,7 +176,7 @@ def _least_first(items: Array, count: Array) -> Array:
         k = items.shape[0]
         least, star = count[0], items[0]
         for i in range(1, k):
-            better = (count[i] < least) | ((count[i] == least) & (items[i] < star))
+            better = count[i] < least
             least, star = lax.select(better, count[i], least), lax.select(better, items[i], star)
         shifted, before = [star], jnp.ones(star.shape, bool)
         for i in range(1, k):
@@ -191,7 +191,7 @@ _least_first_helper = lanes_last(_least_first)
 
 
 def least_first(items: Array, count: Array) -> Array:
-    """Moves the item with the smallest count to the front, ties to the lowest item; the others keep their order.
+    """Moves the item with the smallest count to the front, of several the first; the others keep their order.
 
     Args:
       items: int32 [k], distinct.

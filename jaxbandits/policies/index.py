@@ -11,7 +11,6 @@ from jaxbandits.engine import lanes
 from jaxbandits.mechanisms.tails import log1p
 
 
-
 def unseen(displayed: Array) -> Array:
     """The index of an item without data: above every other index, and larger for one that was displayed less.
 
@@ -53,6 +52,11 @@ def rounded_up(t: Array) -> Array:
 def tail_log(t: Array) -> Array:
     """log(2 / g) for a radius that fails with probability at most g = T^-3 in round t, T the round rounded up; float32 ()."""
     return np.float32(np.log(2.0)) + 3.0 * jnp.log(rounded_up(t))
+
+
+def tail_stale(t: Array) -> Array:
+    """Whether ``tail_log`` of the next round differs from that of round t."""
+    return rounded_up(t + 1) != rounded_up(t)
 
 
 def inverse_root(count: Array) -> Array:

@@ -1,7 +1,19 @@
 """Where users come from: one file a problem."""
 
+from jaxbandits.problems.armed import ArmedInstance, armed
 from jaxbandits.problems.cascade import CascadeInstance, cascade, uniform_cascade
 from jaxbandits.problems.clicks import ClickLog, from_clicks, simulate_clicks
 from jaxbandits.problems.instances import linear, two_level
 
-__all__ = ["CascadeInstance", "ClickLog", "cascade", "from_clicks", "linear", "simulate_clicks", "two_level", "uniform_cascade"]
+__all__ = [
+    "ArmedInstance",
+    "CascadeInstance",
+    "ClickLog",
+    "armed",
+    "cascade",
+    "from_clicks",
+    "linear",
+    "simulate_clicks",
+    "two_level",
+    "uniform_cascade",
+]

@@ -143,8 +143,8 @@ def largest(index, displays, how_many):
 
 
 def fewest(items, count):
-    """The item with the fewest observations; then by number."""
-    return min(items, key=lambda item: (count[item], item))
+    """The item with the fewest observations, the first of them in the order given."""
+    return min(items, key=lambda item: count[item])
 
 
 class Policy:

@@ -83,10 +83,10 @@ def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: ArrayLike = 2.0
         return Law(scales=np.asarray([float(unit)]), counts=np.asarray([number]))
 
     @lanes.elementwise
-    def tail(count, log_term, unit, growth):
+    def bound(count, log_term, growth):
         # At least growth times as many entries at each release: 1 + log(n) / log(ratio) of them, one more for rounding.
         steps = jnp.log(jnp.maximum(count, 1).astype(jnp.float32)) / jnp.log(growth)
-        return unit * tails.laplace_chernoff_unit(jnp.where(count > 0, jnp.floor(steps + 1e-4) + 1.0, 0.0), log_term)
+        return tails.laplace_chernoff_unit(jnp.where(count > 0, jnp.floor(steps + 1e-4) + 1.0, 0.0), log_term)
 
     return Counter(
         claim=claim(epsilon, noise_scale),
@@ -95,7 +95,8 @@ def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: ArrayLike = 2.0
         insert=insert,
         read=lambda s: Release(total=s.released, counts=s.released_counts, waiting=s.counts - s.released_counts),
         law=law,
-        tail=lambda count, log_term: tail(count, log_term, jnp.asarray(unit, jnp.float32), jnp.asarray(ratio, jnp.float32)),
+        scale=unit,
+        tail=lambda count, log_term: bound(count, log_term, jnp.asarray(ratio, jnp.float32)),
     )
 
 
@@ -166,8 +167,8 @@ def forgetting(*, num_streams: int, epsilon: ArrayLike, next_size: NextSize = la
         )
 
     @lanes.elementwise
-    def tail(count, log_term, unit):
-        return jnp.where(count > 0, unit * (log_term - math.log(2.0)), 0.0)  # exact for one draw
+    def tail(count, log_term):
+        return jnp.where(count > 0, log_term - math.log(2.0), 0.0)  # exact for one draw
 
     return Counter(
         claim=claim(epsilon, noise_scale),
@@ -176,5 +177,6 @@ def forgetting(*, num_streams: int, epsilon: ArrayLike, next_size: NextSize = la
         insert=insert,
         read=lambda s: Release(total=s.released, counts=s.size, waiting=s.counts - s.entered),
         law=lambda count: Law(scales=np.asarray([float(unit)]), counts=np.asarray([min(entries(count), 1)])),
-        tail=lambda count, log_term: tail(count, log_term, jnp.asarray(unit, jnp.float32)),
+        scale=unit,
+        tail=tail,
     )

@@ -105,12 +105,11 @@ def square_root(
         return Law(scales=deviation[[min(entries(count), horizon)]] * float(unit), counts=np.ones(1, np.int64), per_variable=1.0)
 
     @lanes.elementwise
-    def gaussian(deviation, log_term, unit):
-        return unit * deviation * jnp.sqrt(2.0 * log_term)
+    def gaussian(deviation, log_term):
+        return deviation * jnp.sqrt(2.0 * log_term)
 
     def tail(count, log_term):
-        at = lanes.take(jnp.asarray(deviation, jnp.float32), jnp.minimum(count, horizon))
-        return gaussian(at, log_term, jnp.asarray(unit, jnp.float32))
+        return gaussian(lanes.take(jnp.asarray(deviation, jnp.float32), jnp.minimum(count, horizon)), log_term)
 
     return Counter(
         claim=claim(epsilon, noise_scale, sensitivity=f"L2 {deviation[-1]:.4g}", delta=delta),
@@ -119,5 +118,6 @@ def square_root(
         insert=insert,
         read=lambda state: Release(total=state.released, counts=state.counts, waiting=jnp.zeros_like(state.counts)),
         law=law,
+        scale=unit,
         tail=tail,
     )

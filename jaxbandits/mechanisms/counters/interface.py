@@ -57,8 +57,10 @@ class Counter(NamedTuple):
         ``where`` is false gets no entry.
       read: state -> Release.
       law: entries of a stream -> the Law of the noise in its newest release, on the host.
-      tail: (entries int32, log(2 / tail_prob)) -> what the size of the noise in the newest release exceeds with probability at
-        most tail_prob, float32, of the shape of the entries; for the round loop.
+      scale: what multiplies every draw; inversely proportional to epsilon.
+      tail: (entries int32, log(2 / tail_prob)) -> what the size of the noise in the newest release, over ``scale``, exceeds with
+        probability at most tail_prob; float32, of the shape of the entries. For the round loop: it depends on no argument of the
+        lane.
     """
 
     claim: Claim
@@ -67,6 +69,7 @@ class Counter(NamedTuple):
     insert: Callable[[PyTree, Array, Array, Array, Mapping[str, Array]], PyTree]
     read: Callable[[PyTree], Release]
     law: Callable[[int], Law]
+    scale: ArrayLike
     tail: Callable[[Array, ArrayLike], Array]
 
 

@@ -191,8 +191,8 @@ def _counter(shape: _Shape, nodes: Nodes, num_streams: int, epsilon: ArrayLike, 
         )
 
     @lanes.elementwise
-    def tail(count, log_term, unit):
-        return unit * tails.laplace_chernoff_groups(shape.groups(count, nodes), log_term)
+    def tail(count, log_term):
+        return tails.laplace_chernoff_groups(shape.groups(count, nodes), log_term)
 
     def law(count):
         pieces = [(scale * w, n) for scale, h in shape.blocks(entries(count)) for w, n in nodes.pieces(h)]
@@ -206,7 +206,8 @@ def _counter(shape: _Shape, nodes: Nodes, num_streams: int, epsilon: ArrayLike, 
         insert=insert,
         read=lambda state: Release(total=state.released, counts=state.counts, waiting=jnp.zeros_like(state.counts)),
         law=law,
-        tail=lambda count, log_term: tail(count, log_term, jnp.asarray(unit, jnp.float32)),
+        scale=unit,
+        tail=tail,
     )
 
 

@@ -6,7 +6,8 @@ data. That is what makes the local versions private: one fixed bit a user.
 
 These are proposals of this project; no paper prints them. They rest on the cascade's reward not depending on the order of
 the list. An item without data comes first, among those the one displayed least often; other ties go to the lowest number,
-which the problem assigns at random for each seed.
+which the problem assigns at random for each seed. Of several items with the fewest observations the one of the largest index
+moves to the front.
 """
 
 from collections.abc import Callable
@@ -31,7 +32,8 @@ class FirstState(NamedTuple):
     displayed: Array  # [num_items], int32: rounds in the list while some item had no data
 
 
-def _list(index: Array, count: Array, list_len: int) -> Array:
+def front_list(index: Array, count: Array, list_len: int) -> Array:
+    """The items of the largest indices, the one of the smallest count in front."""
     ranked = lanes.top_k(index, list_len)
     return lanes.least_first(ranked, lanes.take(count, ranked))
 
@@ -41,19 +43,20 @@ def _start(num_items: int) -> FirstState:
     return FirstState(counts=zeros, ones=zeros, displayed=zeros)
 
 
+def count_displays(displayed: Array, action: Array, t: Array) -> Array:
+    """Displays of each item while some item has no data.
+
+    Each round gives one more item its first observation, so after num_items rounds no display count is looked at again.
+    """
+    return lanes.when(t <= displayed.shape[0], lambda shown, action: lanes.add_at(shown, action, jnp.ones_like(action)), displayed, action)
+
+
 def _learn(state: FirstState, t: Array, action: Array, bit: Array) -> FirstState:
     front = action[:1]
-    # Each round gives one more item its first observation, so after num_items rounds no display count is looked at again.
-    displayed = lanes.when(
-        t <= state.counts.shape[0],
-        lambda shown, action: lanes.add_at(shown, action, jnp.ones_like(action)),
-        state.displayed,
-        action,
-    )
     return FirstState(
         counts=lanes.add_at(state.counts, front, jnp.ones_like(front)),
         ones=lanes.add_at(state.ones, front, bit[None]),
-        displayed=displayed,
+        displayed=count_displays(state.displayed, action, t),
     )
 
 
@@ -69,7 +72,7 @@ def _ucb1(*, num_items: int, list_len: int, claim: Claim, device_draws, send: Se
         # The debiased index is debias_factor * (this - flip_probability): the same order, so the same list.
         root = indices.inverse_root(state.counts)
         bits = state.ones.astype(jnp.float32) * root * root + indices.ucb1_width(round_.t) * root
-        return _list(_unseen_first(bits, state), state.counts, list_len)
+        return front_list(_unseen_first(bits, state), state.counts, list_len)
 
     return Policy(
         claim=claim,
@@ -105,7 +108,7 @@ def _kl_ucb(*, num_items: int, list_len: int, refresh_every: int, claim: Claim, 
         return FirstKLState(seen=_start(num_items), upper=jnp.zeros(num_items, jnp.float32))
 
     def act(state, round_, z):
-        return _list(_unseen_first(state.upper, state.seen), state.seen.counts, list_len)
+        return front_list(_unseen_first(state.upper, state.seen), state.seen.counts, list_len)
 
     def update(state, t, action, bit, z):
         seen, front = _learn(state.seen, t, action, bit), action[:1]
