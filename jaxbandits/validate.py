@@ -62,6 +62,11 @@ def scalar(name: str, value: Any, allowed: str, test: Callable[[float], bool]) -
             _fail(name, value, allowed)
 
 
+def number(value: Any) -> float:
+    """A number that is known, in double precision."""
+    return float(value)
+
+
 def epsilon(value: Any, name: str = "epsilon") -> None:
     """A privacy level; infinity is the non-private limit. Beyond the range float32 cannot hold the noise, or the lack of it."""
     scalar(name, value, "a positive number from 1e-10 to 1e10, or inf for no privacy", lambda x: 1e-10 <= x <= 1e10 or x == np.inf)

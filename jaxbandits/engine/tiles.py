@@ -21,7 +21,7 @@ from jaxbandits.engine.scan import Lanes, Program
 WIDTH = 16
 """Lanes in the widest vector; the size of a tile is a multiple of it."""
 
-_CACHE_BYTES = 400_000
+_CACHE_BYTES = 800_000
 _CPU_OPTIONS = {
     "xla_cpu_prefer_vector_width": 512,
     # Tiles are the parallelism: splitting one small kernel over the cores costs more than the kernel.

@@ -5,6 +5,7 @@ Y is a sum of independent Laplace variables, ``count[i]`` of them with scale ``s
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -69,7 +70,7 @@ def log1p(x: ArrayLike) -> Array:
     return jnp.where(w == 1.0, x, jnp.log(w) * (x / jnp.where(w == 1.0, 1.0, w - 1.0)))
 
 
-def _best_unit(ratio: Array) -> Array:
+def _best_unit(ratio: Any) -> Array:
     """The u with 2 u - log(1 + u) = ratio, to 1e-3: one Newton step from a start that is right for small and for large ratios."""
     u = ratio * (1.0 + 0.5 * ratio) / (1.0 + ratio)
     return u - (2.0 * u - log1p(u) - ratio) * (1.0 + u) / (1.0 + 2.0 * u)

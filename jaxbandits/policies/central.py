@@ -5,7 +5,7 @@ counts, so the whole run is as private as the counters are.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,30 +18,44 @@ from jaxbandits.policies import index as indices
 from jaxbandits.policies.divergence import private_kl_ucb
 
 
-class KeptIndex(NamedTuple):
-    """An index in two parts: one that is computed anew only when it must be, and one of each round.
+class Keeping(NamedTuple):
+    """The costly part of an index, computed anew only when it must be.
 
     Attributes:
       costly: (total [m], counts [m], t, *given) -> the part that is kept, float32 [m].
       given: the numbers of the lane that ``costly`` takes.
       stale: t -> bool (), whether that part is out of date for all items after round t, whatever the lane.
-      index: (kept part, number of entries, t) -> the index, float32 [num_items].
     """
 
     costly: Callable[..., Array]
     given: tuple[Array, ...]
     stale: Callable[[Array], Array]
-    index: Callable[[Array, Array, Array], Array]
+
+    def start(self, num_items: int) -> Array:
+        """The kept parts before round 1; no item has a release, so they are not looked at."""
+        return jnp.zeros(num_items, jnp.float32)
+
+    def renew(self, kept: Array, release: Release, items: Array, t: Array) -> Array:
+        """The kept parts for the coming round: new for the items with entries in round t, and for all if they are stale."""
+
+        def everything(old, total, counts, t, *given):
+            return self.costly(total, counts, t + 1, *given)
+
+        fresh = self.costly(lanes.take(release.total, items), lanes.take(release.counts, items), t + 1, *self.given)
+        kept = lanes.set_at(kept, items, fresh)
+        return lanes.when(self.stale(t), everything, kept, release.total, release.counts, t, *self.given)
 
 
-def keep(index: KeptIndex, kept: Array, release: Release, items: Array, t: Array) -> Array:
-    """The kept parts for the coming round: of the items that got entries in round t, and of all if they are stale."""
+class Index(NamedTuple):
+    """An index of what a counter released.
 
-    def renew(old, total, counts, t, *given):
-        return index.costly(total, counts, t + 1, *given)
+    Attributes:
+      upper: (release, kept parts, t) -> the index, float32 [num_items]. What it gives for an item without a release does not matter.
+      keeping: how the kept parts are made; None if there are none.
+    """
 
-    fresh = index.costly(lanes.take(release.total, items), lanes.take(release.counts, items), t + 1, *index.given)
-    return lanes.when(index.stale(t), renew, lanes.set_at(kept, items, fresh), release.total, release.counts, t, *index.given)
+    upper: Callable[[Release, Any, Array], Array]
+    keeping: Keeping | None = None
 
 
 def single(value: ArrayLike) -> Array:
@@ -54,21 +68,16 @@ def _mean_and_tail(total, counts, tail, scale, root):
     return (total + scale * tail) * root * root
 
 
-def ucb1(counter: Counter, width: Callable[[Array], Array] = indices.ucb1_width) -> KeptIndex:
+def ucb1(counter: Counter, width: Callable[[Array], Array] = indices.ucb1_width) -> Index:
     """Mean + width / sqrt(count) + tail / count, the tail of the counter's noise at 1 - t^-3, t rounded up to 7 binary digits."""
 
     def costly(total, counts, t, scale):
         tail = counter.tail(counts, indices.tail_log(t))
         return _mean_and_tail(total, counts, tail, scale, indices.inverse_root(counts))
 
-    def index(kept, counts, t):
-        return kept + width(t) * indices.inverse_root(counts)
-
-    return KeptIndex(
-        costly=costly,
-        given=(single(counter.scale),),
-        stale=indices.tail_stale,
-        index=index,
+    return Index(
+        upper=lambda release, kept, t: kept + width(t) * indices.inverse_root(release.counts),
+        keeping=Keeping(costly=costly, given=(single(counter.scale),), stale=indices.tail_stale),
     )
 
 
@@ -79,23 +88,29 @@ def clipped_mean(total: Array, counts: Array) -> Array:
     return jnp.clip(total * root * root, 0.0, 1.0)
 
 
-def kl_ucb(epsilon: ArrayLike, exploration: Callable[[Array], Array], refresh_every: int) -> KeptIndex:
-    """max{q: count d(mean, q) <= exploration(t)}, d the divergence of ``divergence``; all are computed every so many rounds."""
-
-    def costly(total, counts, t, epsilon):
-        root = indices.inverse_root(counts)
-        return private_kl_ucb(clipped_mean(total, counts), root * root, exploration(t), epsilon)
-
-    return KeptIndex(costly=costly, given=(single(epsilon),), stale=lambda t: t % refresh_every == 0, index=lambda kept, counts, t: kept)
+def private_kl_index(total: Array, counts: Array, t: Array, epsilon: Array, exploration: Callable[[Array], Array]) -> Array:
+    """max{q: count d(mean, q) <= exploration(t)}, d the divergence of ``policies.divergence``."""
+    root = indices.inverse_root(counts)
+    return private_kl_ucb(clipped_mean(total, counts), root * root, exploration(t), epsilon)
 
 
-def newest_batch_ucb(epsilon: ArrayLike, constant: float = 3.1) -> Callable[[Release, Array], Array]:
+def kl_ucb(epsilon: ArrayLike, exploration: Callable[[Array], Array], refresh_every: int) -> Index:
+    """``private_kl_index``; those of all items are computed every so many rounds."""
+    keeping = Keeping(
+        costly=lambda total, counts, t, epsilon: private_kl_index(total, counts, t, epsilon, exploration),
+        given=(single(epsilon),),
+        stale=lambda t: t % refresh_every == 0,
+    )
+    return Index(upper=lambda release, kept, t: kept, keeping=keeping)
+
+
+def newest_batch_ucb(epsilon: ArrayLike, constant: float = 3.1) -> Index:
     """Mean + sqrt(a log(2t) / (2h)) + a log t / (epsilon h) for the newest batch, of h entries: the index of AdaP-UCB, a = 3.1."""
 
     @lanes.elementwise
-    def index(total, size, log_t, inverse_epsilon):
+    def upper(total, size, log_t, inverse_epsilon):
         root = indices.inverse_root(size)
         sampling = jnp.sqrt(0.5 * constant * (log_t + np.float32(np.log(2.0))))
         return (total + constant * inverse_epsilon * log_t) * root * root + sampling * root
 
-    return lambda release, t: index(release.total, release.counts, indices.log_round(t), 1.0 / single(epsilon))
+    return Index(upper=lambda release, kept, t: upper(release.total, release.counts, indices.log_round(t), 1.0 / single(epsilon)))

@@ -78,9 +78,9 @@ def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: ArrayLike = 2.0
 
     def law(count):
         released, number = 0, 0
-        while entries(count) >= (after := released + max(1, math.ceil((float(ratio) - 1.0) * released))):
+        while entries(count) >= (after := released + max(1, math.ceil((validate.number(ratio) - 1.0) * released))):
             released, number = after, number + 1
-        return Law(scales=np.asarray([float(unit)]), counts=np.asarray([number]))
+        return Law(scales=np.asarray([validate.number(unit)]), counts=np.asarray([number]))
 
     @lanes.elementwise
     def bound(count, log_term, growth):
@@ -176,7 +176,7 @@ def forgetting(*, num_streams: int, epsilon: ArrayLike, next_size: NextSize = la
         init=init,
         insert=insert,
         read=lambda s: Release(total=s.released, counts=s.size, waiting=s.counts - s.entered),
-        law=lambda count: Law(scales=np.asarray([float(unit)]), counts=np.asarray([min(entries(count), 1)])),
+        law=lambda count: Law(scales=np.asarray([validate.number(unit)]), counts=np.asarray([min(entries(count), 1)])),
         scale=unit,
         tail=tail,
     )

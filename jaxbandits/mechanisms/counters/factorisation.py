@@ -68,7 +68,7 @@ def square_root(
     factor = square_root_factor(horizon)
     deviation = np.append(0.0, np.sqrt(np.cumsum(factor**2)))
     if sigma is None:
-        sigma = calibrate.analytic_sigma(epsilon, delta, float(deviation[-1]))
+        sigma = calibrate.analytic_sigma(validate.number(epsilon), validate.number(delta), float(deviation[-1]))
     unit = noise_scale * sigma
     weights = jnp.asarray(factor, jnp.float32)
 
@@ -102,7 +102,7 @@ def square_root(
         return FactorisationState(counts=counts, total=total, released=lanes.set_at(state.released, streams, fresh, where), past=past)
 
     def law(count):
-        return Law(scales=deviation[[min(entries(count), horizon)]] * float(unit), counts=np.ones(1, np.int64), per_variable=1.0)
+        return Law(scales=deviation[[min(entries(count), horizon)]] * validate.number(unit), counts=np.ones(1, np.int64), per_variable=1.0)
 
     @lanes.elementwise
     def gaussian(deviation, log_term):

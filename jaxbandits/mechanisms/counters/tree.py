@@ -76,7 +76,7 @@ def _binary(heights: int) -> _Shape:
         starts=lambda s: s < 0,
         scale=lambda s: jnp.full_like(s, heights, jnp.float32),
         groups=lambda s, nodes: _prefix_groups(jnp.float32(heights), s, heights, nodes),
-        blocks=lambda s: [(heights, h) for h in _set_bits(s)],
+        blocks=lambda s: [(float(heights), h) for h in _set_bits(s)],
     )
 
 
@@ -97,9 +97,9 @@ def _hybrid_groups(s, nodes):
     return [(jnp.float32(2.0), increments), *inside]
 
 
-def _hybrid_blocks(s):
+def _hybrid_blocks(s: int) -> list[tuple[float, int]]:
     octave = s.bit_length() - 1
-    return [(2, 0)] * (octave + 1) + [(2 * octave, h) for h in _set_bits(s - 2**octave)] if s else []
+    return [(2.0, 0)] * (octave + 1) + [(2.0 * octave, h) for h in _set_bits(s - 2**octave)] if s else []
 
 
 _HYBRID = _Shape(
@@ -132,9 +132,9 @@ def _merged_groups(s, nodes):
     return [(np.float32(1.0), s > 0), *(root(k) for k in range(_HEIGHTS)), *inside]
 
 
-def _merged_blocks(s):
+def _merged_blocks(s: int) -> list[tuple[float, int]]:
     roots = s.bit_length() - 1
-    return [(1, 0)] + [(k + 1, k) for k in range(roots)] + [(roots + 1, h) for h in _set_bits(s - 2**roots)] if s else []
+    return [(1.0, 0)] + [(k + 1.0, k) for k in range(roots)] + [(roots + 1.0, h) for h in _set_bits(s - 2**roots)] if s else []
 
 
 _MERGED = _Shape(
@@ -197,7 +197,7 @@ def _counter(shape: _Shape, nodes: Nodes, num_streams: int, epsilon: ArrayLike, 
     def law(count):
         pieces = [(scale * w, n) for scale, h in shape.blocks(entries(count)) for w, n in nodes.pieces(h)]
         scales, numbers = np.asarray(pieces, np.float64).reshape(-1, 2).T
-        return Law(scales=scales * float(unit), counts=numbers.astype(np.int64))
+        return Law(scales=scales * validate.number(unit), counts=numbers.astype(np.int64))
 
     return Counter(
         claim=claim(epsilon, noise_scale),

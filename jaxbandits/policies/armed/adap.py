@@ -39,8 +39,8 @@ def adap_ucb(*, num_arms: int, epsilon: ArrayLike) -> Policy:
       ValueError: if an argument is out of range.
     """
     validate.epsilon(epsilon)
-    index = central.newest_batch_ucb(epsilon, CONSTANT)
-    return _policy(num_arms, epsilon, lambda release, t, z: index(release, t))
+    upper = central.newest_batch_ucb(epsilon, CONSTANT).upper
+    return _policy(num_arms, epsilon, lambda release, t, z: upper(release, None, t))
 
 
 def adap_kl_ucb(*, num_arms: int, epsilon: ArrayLike) -> Policy:

@@ -194,7 +194,7 @@ def dp_ucb_int(*, num_arms: int, epsilon: ArrayLike, rate: float = 1.1, interval
     validate.epsilon(epsilon)
     validate.scalar("rate", rate, "above 1 and at most 1.5", lambda v: 1 < v <= 1.5)
     if interval is None:
-        interval = float(min(max(math.ceil(1.0 / float(epsilon)), 1), 2**30))
+        interval = float(min(max(math.ceil(1.0 / validate.number(epsilon)), 1), 2**30))
 
     @lanes.elementwise
     def noisy_mean(total, counts, z):

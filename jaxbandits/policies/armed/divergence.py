@@ -44,8 +44,11 @@ def dp_kl_ucb(*, num_arms: int, epsilon: ArrayLike, exploration: Callable[[Array
       ValueError: if an argument is out of range.
     """
     validate.epsilon(epsilon)
-    upper = central.kl_ucb(epsilon, exploration, 1)
-    return _policy(num_arms, epsilon, lambda release, t, z: upper.costly(release.total, release.counts, t, *upper.given))
+
+    def index(release, t, z):
+        return central.private_kl_index(release.total, release.counts, t, central.single(epsilon), exploration)
+
+    return _policy(num_arms, epsilon, index)
 
 
 def dp_imed(*, num_arms: int, epsilon: ArrayLike) -> Policy:

@@ -40,7 +40,7 @@ def epoch_lengths(num_arms: int, epsilon: float, horizon: int) -> np.ndarray:
     e, left = np.arange(1, _EPOCHS + 1)[:, None], np.arange(1, num_arms + 1)[None, :]
     accuracy, log_arms = 2.0**-e, np.log(left * e**2.0 * horizon)
     by_sampling = 32.0 * (np.log(8.0) + log_arms) / accuracy**2
-    by_noise = 8.0 * (np.log(4.0) + log_arms) / (float(epsilon) * accuracy)
+    by_noise = 8.0 * (np.log(4.0) + log_arms) / (epsilon * accuracy)
     exact = np.ceil(np.minimum(np.maximum(by_sampling, by_noise), 2.0**30)) + 1.0
     single = exact.astype(np.float32)
     return np.where(single < exact, np.nextafter(single, np.float32(np.inf)), single).astype(np.float64)
@@ -67,7 +67,7 @@ def dp_se(*, num_arms: int, epsilon: ArrayLike, horizon: int, lengths: ArrayLike
     horizon = validate.size("horizon", horizon)
     validate.epsilon(epsilon)
     if lengths is None:
-        lengths = epoch_lengths(num_arms, epsilon, horizon)
+        lengths = epoch_lengths(num_arms, validate.number(epsilon), horizon)
     table = jnp.asarray(lengths, jnp.float32).reshape(-1)
 
     @lanes.elementwise

@@ -82,16 +82,11 @@ def all_dp_ucb1(
         upper = (clicked + width * n * indices.inverse_root(count) + scale * kept) / jnp.where(examined > 0.0, examined, 1.0)
         return jnp.where((count > 0) & (examined > 0.0), upper, indices.unseen(count))
 
-    tails = central.KeptIndex(
-        costly=lambda total, counts, t: clicks.tail(counts, indices.tail_log(t)),
-        given=(),
-        stale=indices.tail_stale,
-        index=lambda kept, counts, t: kept,
-    )
+    tails = central.Keeping(costly=lambda total, counts, t: clicks.tail(counts, indices.tail_log(t)), given=(), stale=indices.tail_stale)
 
     def init(preview):
         examined = examinations.init() if several else None
-        return AllCentralState(seen=clicks.init(), examined=examined, kept=jnp.zeros(num_items, jnp.float32))
+        return AllCentralState(seen=clicks.init(), examined=examined, kept=tails.start(num_items))
 
     def act(state, round_, z):
         release, t = clicks.read(state.seen), round_.t
@@ -110,7 +105,7 @@ def all_dp_ucb1(
         examined = state.examined
         if several:
             examined = examinations.insert(examined, action, message.examined, shown, {"noise": z["examined"]})
-        return AllCentralState(seen=seen, examined=examined, kept=central.keep(tails, state.kept, clicks.read(seen), action, t))
+        return AllCentralState(seen=seen, examined=examined, kept=tails.renew(state.kept, clicks.read(seen), action, t))
 
     drawn = clicks.draws(list_len)["noise"]
     return Policy(

@@ -20,7 +20,7 @@ from jax.typing import ArrayLike
 from jaxbandits import validate
 from jaxbandits.core import Policy, PyTree
 from jaxbandits.mechanisms import counters
-from jaxbandits.mechanisms.counters import Counter, Release
+from jaxbandits.mechanisms.counters import Counter
 from jaxbandits.policies import central
 from jaxbandits.policies import index as indices
 from jaxbandits.policies.cascade.first_position import count_displays, front_list
@@ -37,30 +37,23 @@ class FirstCentralState(NamedTuple):
     kept: Array | None  # [num_items], float32: the costly part of the index, if it has one
 
 
-def _policy(
-    *,
-    num_items: int,
-    list_len: int,
-    counter: Counter,
-    index: central.KeptIndex | Callable[[Release, Array], Array],
-) -> Policy:
-    """``index`` is one with a kept part, or a function of the release and the round."""
-    has_kept = isinstance(index, central.KeptIndex)
+def _policy(*, num_items: int, list_len: int, counter: Counter, index: central.Index) -> Policy:
+    keeping = index.keeping
 
     def init(preview):
-        zeros = jnp.zeros(num_items, jnp.int32)
-        return FirstCentralState(seen=counter.init(), displayed=zeros, kept=zeros.astype(jnp.float32) if has_kept else None)
+        displayed = jnp.zeros(num_items, jnp.int32)
+        return FirstCentralState(seen=counter.init(), displayed=displayed, kept=keeping.start(num_items) if keeping else None)
 
     def act(state, round_, z):
         release = counter.read(state.seen)
-        upper = index.index(state.kept, release.counts, round_.t) if has_kept else index(release, round_.t)
+        upper = index.upper(release, state.kept, round_.t)
         upper = jnp.where(release.counts == 0, indices.unseen(state.displayed), upper)
         return front_list(upper, state.seen.counts, list_len)
 
     def update(state, t, action, bit, z):
         front = action[:1]
         seen = counter.insert(state.seen, front, bit[None], jnp.ones(1, bool), z)
-        kept = central.keep(index, state.kept, counter.read(seen), front, t) if has_kept else None
+        kept = keeping.renew(state.kept, counter.read(seen), front, t) if keeping else None
         return FirstCentralState(seen=seen, displayed=count_displays(state.displayed, action, t), kept=kept)
 
     return Policy(

@@ -9,10 +9,10 @@ The algorithm box takes the logarithm of the horizon where the proof has that of
 """
 
 import dataclasses
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
@@ -51,24 +51,24 @@ def _policy(
     epsilon: ArrayLike,
     noise_scale: ArrayLike,
     radius_scale: ArrayLike,
-    radius: central.KeptIndex | Callable[[Array, Array], Array],
+    radius: central.Index,
 ) -> Policy:
-    """``radius`` is the noise radius times the count: one that is kept, or a function of the entries and the round."""
-    kept_radius = isinstance(radius, central.KeptIndex)
+    """``radius`` is the noise radius times the count."""
+    keeping = radius.keeping
     streams = counters.hybrid(num_streams=num_items, epsilon=epsilon / num_items, noise_scale=noise_scale)
 
     def init(preview):
-        kept = jnp.zeros(num_items, jnp.float32) if kept_radius else None
-        return HybridState(seen=streams.init(), first=preview.astype(jnp.float32), kept=kept)
+        first = preview.astype(jnp.float32)
+        return HybridState(seen=streams.init(), first=first, kept=keeping.start(num_items) if keeping else None)
 
     def act(state, round_, z):
         release, t = streams.read(state.seen), round_.t
-        wide = radius.index(state.kept, release.counts, t) if kept_radius else radius(release.counts, t)
+        wide = radius.upper(release, state.kept, t)
         return lanes.top_k(_optimistic(release.total, state.first, release.counts, wide, indices.ucb1_width(t)), list_len)
 
     def update(state, t, action, message, z):
         seen = streams.insert(state.seen, action, message.value, message.observed, z)
-        kept = central.keep(radius, state.kept, streams.read(seen), action, t) if kept_radius else None
+        kept = keeping.renew(state.kept, streams.read(seen), action, t) if keeping else None
         return HybridState(seen=seen, first=state.first, kept=kept)
 
     flaw = LENGTHS if list_len > 1 else RAW_START
@@ -121,8 +121,10 @@ def hybrid_ucb(
     horizon = validate.size("horizon", horizon)
     factor = radius_scale * order_constant * 3.0 * num_items / epsilon
 
-    def radius(entries, t):
-        return central.single(factor) * indices.log_round(jnp.int32(horizon)) ** 1.5 * indices.log_round(t)
+    log_n = np.float32(np.log(horizon) ** 1.5)
+
+    def radius(release, kept, t):
+        return central.single(factor) * log_n * indices.log_round(t)
 
     return _policy(
         "paper",
@@ -131,7 +133,7 @@ def hybrid_ucb(
         epsilon=epsilon,
         noise_scale=noise_scale,
         radius_scale=radius_scale,
-        radius=radius,
+        radius=central.Index(upper=radius),
     )
 
 
@@ -173,7 +175,7 @@ def hybrid_ucb_by_count(
         epsilon=epsilon,
         noise_scale=noise_scale,
         radius_scale=radius_scale,
-        radius=lambda entries, t: grown(entries, indices.log_round(t), central.single(factor)),
+        radius=central.Index(upper=lambda release, kept, t: grown(release.counts, indices.log_round(t), central.single(factor))),
     )
 
 
@@ -199,12 +201,7 @@ def hybrid_ucb_calibrated(
     tail = counters.hybrid(num_streams=num_items, epsilon=1.0).tail
     scaled = lanes.elementwise(lambda kept, factor: factor * kept)
     factor = central.single(radius_scale * num_items / epsilon)
-    radius = central.KeptIndex(
-        costly=lambda total, entries, t: tail(entries, indices.tail_log(t)),
-        given=(),
-        stale=indices.tail_stale,
-        index=lambda kept, entries, t: scaled(kept, factor),
-    )
+    keeping = central.Keeping(costly=lambda total, entries, t: tail(entries, indices.tail_log(t)), given=(), stale=indices.tail_stale)
     return _policy(
         "calibrated",
         num_items=num_items,
@@ -212,5 +209,5 @@ def hybrid_ucb_calibrated(
         epsilon=epsilon,
         noise_scale=noise_scale,
         radius_scale=radius_scale,
-        radius=radius,
+        radius=central.Index(upper=lambda release, kept, t: scaled(kept, factor), keeping=keeping),
     )
