@@ -1,25 +1,39 @@
-"""What many tests need: every policy by discovery, with values for its arguments."""
+"""What many tests need: every policy by discovery, with values for its arguments and a problem that it plays."""
 
 import functools
 import inspect
 
-from jaxbandits import policies
+from jaxbandits import policies, problems
 
 CASCADE = {name: getattr(policies.cascade, name) for name in policies.cascade.__all__}
+ARMED = {name: getattr(policies.armed, name) for name in policies.armed.__all__}
+POLICIES = {**CASCADE, **ARMED}
 VALUES = {"epsilon": 1.0, "delta": 1e-3, "horizon": 1000}
+
+
+def takes(factory, name):
+    """Whether the factory has an argument of that name."""
+    return name in inspect.signature(factory).parameters
 
 
 def swept(factory, **values):
     """The values for those arguments that the factory has."""
-    parameters = inspect.signature(factory).parameters
-    return {k: v for k, v in {**VALUES, **values}.items() if k in parameters}
+    return {k: v for k, v in {**VALUES, **values}.items() if takes(factory, k)}
 
 
 def build(factory, num_items, list_len, **values):
-    """The policy with the usual values for what it needs."""
-    return factory(num_items=num_items, list_len=list_len, **swept(factory, **values))
+    """The policy with the usual values for what it needs; for arms, list_len is not looked at."""
+    sizes = {"num_arms": num_items} if takes(factory, "num_arms") else {"num_items": num_items, "list_len": list_len}
+    return factory(**sizes, **swept(factory, **values))
 
 
 def bind(factory, **values):
     """The factory with the usual values fixed, for a study."""
     return functools.partial(factory, **swept(factory, **values))
+
+
+def problem_of(factory, list_len, **fixed):
+    """A problem that the policy plays, its means free unless fixed."""
+    if takes(factory, "num_arms"):
+        return functools.partial(problems.armed, **fixed)
+    return functools.partial(problems.cascade, list_len=list_len, **fixed)

@@ -106,6 +106,9 @@ def laplace_chernoff_groups(groups: Sequence[tuple[Array, Array]], log_term: Arr
       groups: scale and number of the variables of each group, float32. A number may be a fraction, and a bool for 0 or 1, which
         is cheaper: those share one logarithm. A scale is not looked at where its number is 0.
       log_term: log(2 / tail_prob), positive.
+
+    Returns:
+      the bound; 0 where there is no variable.
     """
     present = [n if n.dtype == bool else n > 0 for _, n in groups]
     top = functools.reduce(jnp.maximum, [jnp.where(some, b, 0.0) for (b, _), some in zip(groups, present, strict=True)])
@@ -134,4 +137,4 @@ def laplace_chernoff_groups(groups: Sequence[tuple[Array, Array]], log_term: Arr
 
     excess = over_groups(lambda square: 2.0 * square * u / (1.0 + u * (1.0 - square))) + logs(u) - log_term
     u = jnp.maximum(u - excess / over_groups(slope), 0.25 * u)
-    return top * (log_term - logs(u)) * jnp.sqrt(1.0 + 1.0 / u)
+    return jnp.where(top > 0, top * (log_term - logs(u)) * jnp.sqrt(1.0 + 1.0 / u), 0.0)

@@ -81,7 +81,7 @@ def dp_se(*, num_arms: int, epsilon: ArrayLike, horizon: int, lengths: ArrayLike
         return left & (best - mean <= 2.0 * sampling + 2.0 * noise)
 
     masked = lanes.elementwise(lambda left, values, otherwise: jnp.where(left, values, otherwise))
-    full = lanes.lanes_last(lambda pulls, length: jnp.all(pulls >= length.astype(jnp.int32), axis=0))
+    full = lanes.lanes_last(lambda pulls, length: jnp.all(pulls >= length.astype(jnp.int32)[None], axis=0))
     largest = lanes.lanes_last(lambda mean: jnp.max(mean, axis=0))
     total = lanes.lanes_last(lambda left: jnp.sum(left, axis=0, dtype=jnp.int32))
     choose = lanes.elementwise(lambda closed, new, old: jnp.where(closed, new, old))
