@@ -37,7 +37,7 @@ from jaxbandits import validate
 Curve = NDArray[np.float64] | float
 """float64, of the shape of the horizon."""
 
-_CONFIDENCE = math.pi**2 / 3
+CONFIDENCE = math.pi**2 / 3
 """The regret of an item in rounds in which its radius of UCB1 fails: the sum over t of t cases of probability 2 t^-3."""
 
 
@@ -58,14 +58,14 @@ def log_horizon(horizon: ArrayLike) -> Curve:
     return np.log(numbers.astype(np.float64))
 
 
-def _ranked(means: ArrayLike, list_len: int) -> np.ndarray:
+def ranked_means(means: ArrayLike, list_len: int) -> np.ndarray:
     """The means in decreasing order."""
     validate.probabilities("means", means)
     validate.list_sizes(np.shape(means)[0], list_len)
     return np.sort(np.asarray(means, np.float64))[::-1]
 
 
-def _rivals(ranked: np.ndarray, list_len: int) -> tuple[np.ndarray, np.ndarray]:
+def rivals(ranked: np.ndarray, list_len: int) -> tuple[np.ndarray, np.ndarray]:
     """The mean of each item off the best list, and that of the worst item on it that is better; items tied with all left out."""
     best, other = ranked[:list_len], ranked[list_len:]
     rival = np.where(best > other[:, None], best, np.inf).min(axis=1)
@@ -73,9 +73,9 @@ def _rivals(ranked: np.ndarray, list_len: int) -> tuple[np.ndarray, np.ndarray]:
     return other[counted], rival[counted]
 
 
-def _inverse_gaps(ranked: np.ndarray, list_len: int) -> float:
+def inverse_gaps(ranked: np.ndarray, list_len: int) -> float:
     """sum_{e>K} 1 / D(e)."""
-    other, rival = _rivals(ranked, list_len)
+    other, rival = rivals(ranked, list_len)
     return float(np.sum(1.0 / (rival - other)))
 
 
@@ -92,8 +92,8 @@ def cascade_ucb1(*, horizon: ArrayLike, means: ArrayLike, list_len: int) -> Curv
     Raises:
       ValueError: if an argument is out of range.
     """
-    log_t, ranked = log_horizon(horizon), _ranked(means, list_len)
-    return 12.0 * _inverse_gaps(ranked, list_len) * log_t + _CONFIDENCE * len(ranked)
+    log_t, ranked = log_horizon(horizon), ranked_means(means, list_len)
+    return 12.0 * inverse_gaps(ranked, list_len) * log_t + CONFIDENCE * len(ranked)
 
 
 def cascade_kl_ucb(*, horizon: ArrayLike, means: ArrayLike, list_len: int, slack: float) -> Curve:
@@ -112,9 +112,9 @@ def cascade_kl_ucb(*, horizon: ArrayLike, means: ArrayLike, list_len: int, slack
     Raises:
       ValueError: if an argument is out of range.
     """
-    log_t, ranked = log_horizon(horizon), _ranked(means, list_len)
+    log_t, ranked = log_horizon(horizon), ranked_means(means, list_len)
     validate.scalar("slack", slack, "a positive finite number", lambda x: 0 < x < np.inf)
-    other, rival = _rivals(ranked, list_len)
+    other, rival = rivals(ranked, list_len)
     gap = rival - other
     # By Pinsker's inequality the maximum changes nothing but the rounding of tiny gaps, which could leave 0.
     divergence = np.maximum(bernoulli_kl(other, rival), 2.0 * gap**2)
@@ -141,15 +141,15 @@ def laplace_ucb_printed(*, horizon: ArrayLike, means: ArrayLike, list_len: int, 
     Raises:
       ValueError: if an argument is out of range.
     """
-    log_t, ranked = log_horizon(horizon), _ranked(means, list_len)
+    log_t, ranked = log_horizon(horizon), ranked_means(means, list_len)
     validate.epsilon(epsilon)
     radius = _laplace_radius(list_len / float(epsilon))
-    return 4.0 * radius**2 * _inverse_gaps(ranked, list_len) * log_t + 2 * _CONFIDENCE * len(ranked)
+    return 4.0 * radius**2 * inverse_gaps(ranked, list_len) * log_t + 2 * CONFIDENCE * len(ranked)
 
 
 def _forced_laplace(log_t: Curve, ranked: np.ndarray, list_len: int, scale: float) -> Curve:
-    leading = 8.0 * _laplace_radius(scale) ** 2 * _inverse_gaps(ranked, list_len) * log_t
-    return leading + 2 * _CONFIDENCE * len(ranked) + 3.0 * len(ranked) * log_t
+    leading = 8.0 * _laplace_radius(scale) ** 2 * inverse_gaps(ranked, list_len) * log_t
+    return leading + 2 * CONFIDENCE * len(ranked) + 3.0 * len(ranked) * log_t
 
 
 def laplace_ucb_corrected(*, horizon: ArrayLike, means: ArrayLike, list_len: int, epsilon: float) -> Curve:
@@ -168,7 +168,7 @@ def laplace_ucb_corrected(*, horizon: ArrayLike, means: ArrayLike, list_len: int
     Raises:
       ValueError: if an argument is out of range.
     """
-    log_t, ranked = log_horizon(horizon), _ranked(means, list_len)
+    log_t, ranked = log_horizon(horizon), ranked_means(means, list_len)
     validate.epsilon(epsilon)
     return _forced_laplace(log_t, ranked, list_len, list_len / float(epsilon))
 
@@ -188,12 +188,12 @@ def gaussian_ucb_printed(*, horizon: ArrayLike, means: ArrayLike, list_len: int,
     Raises:
       ValueError: if an argument is out of range.
     """
-    log_t, ranked = log_horizon(horizon), _ranked(means, list_len)
+    log_t, ranked = log_horizon(horizon), ranked_means(means, list_len)
     validate.epsilon(epsilon)
     validate.delta(delta)
     # The step log 2t^3 <= 4 log t of the proof needs t >= 2; the regret of round 1 lies within the term (2 pi^2 / 3) L.
     width = 2.0 * math.sqrt(1.5) + 8.0 / float(epsilon) * math.sqrt(list_len * math.log(1.25 / float(delta)))
-    return 2.0 * width**2 * _inverse_gaps(ranked, list_len) * log_t
+    return 2.0 * width**2 * inverse_gaps(ranked, list_len) * log_t
 
 
 def gaussian_ucb_corrected(*, horizon: ArrayLike, means: ArrayLike, list_len: int, epsilon: float, delta: float) -> Curve:
@@ -213,7 +213,7 @@ def gaussian_ucb_corrected(*, horizon: ArrayLike, means: ArrayLike, list_len: in
       ValueError: if an argument is out of range.
     """
     printed = gaussian_ucb_printed(horizon=horizon, means=means, list_len=list_len, epsilon=epsilon, delta=delta)
-    return printed + 2 * _CONFIDENCE * np.shape(means)[0]
+    return printed + 2 * CONFIDENCE * np.shape(means)[0]
 
 
 def composition_ucb_corrected(*, horizon: ArrayLike, means: ArrayLike, list_len: int, epsilon: float, delta: float) -> Curve:
@@ -233,7 +233,7 @@ def composition_ucb_corrected(*, horizon: ArrayLike, means: ArrayLike, list_len:
     Raises:
       ValueError: if an argument is out of range.
     """
-    log_t, ranked = log_horizon(horizon), _ranked(means, list_len)
+    log_t, ranked = log_horizon(horizon), ranked_means(means, list_len)
     validate.epsilon(epsilon)
     validate.delta(delta)
     epsilon = float(epsilon)
@@ -258,16 +258,16 @@ def first_ldp_ucb1(*, horizon: ArrayLike, means: ArrayLike, list_len: int, epsil
     Raises:
       ValueError: if an argument is out of range.
     """
-    log_t, ranked = log_horizon(horizon), _ranked(means, list_len)
+    log_t, ranked = log_horizon(horizon), ranked_means(means, list_len)
     validate.epsilon(epsilon)
-    num_items, (other, rival) = len(ranked), _rivals(ranked, list_len)
+    num_items, (other, rival) = len(ranked), rivals(ranked, list_len)
     if not len(other):
-        return 0.0 * log_t + _CONFIDENCE * num_items
+        return 0.0 * log_t + CONFIDENCE * num_items
     gap, factor = float(np.min(rival - other)), math.tanh(float(epsilon) / 2) ** -2
     largest = float(np.prod(1.0 - ranked[num_items - list_len :]) - np.prod(1.0 - ranked[:list_len]))
     by_rounds = largest * (6.0 * factor * log_t / gap**2 + 1.0)
     by_gaps = 12.0 * min(list_len, num_items - list_len) * factor * log_t / gap + largest
-    return num_items * np.minimum(by_rounds, by_gaps) + _CONFIDENCE * num_items
+    return num_items * np.minimum(by_rounds, by_gaps) + CONFIDENCE * num_items
 
 
 # ---- lower bounds ------------------------------------------------------------------------------------------------------
