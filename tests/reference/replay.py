@@ -17,11 +17,17 @@ class Replay(NamedTuple):
 
     instance: object
     preview: np.ndarray  # [num_items, lanes]
-    device: dict[str, np.ndarray]  # [horizon, *shape, lanes]
-    click: np.ndarray  # [horizon, lanes], the uniform
-    action: np.ndarray  # [horizon, list_len, lanes]
+    users: dict[str, np.ndarray]  # the draws, [horizon, *shape, lanes]
+    device: dict[str, np.ndarray]
+    server: dict[str, np.ndarray]
+    action: np.ndarray  # [horizon, length of an action, lanes]
     feedback: np.ndarray  # [horizon, lanes]
     regret: np.ndarray  # [lanes], over all rounds
+
+
+def numbers(stream, now, lane):
+    """The draws of one round of one lane, both from 0, in float64."""
+    return {name: value[now, ..., lane].astype(np.float64) for name, value in stream.items()}
 
 
 def _each_lane(function, in_axes):
@@ -95,8 +101,9 @@ def replay(problem, factory, swept, seed, replica, horizon):
     return Replay(
         instance=instance,
         preview=preview,
+        users=rounds[draws.USERS],
         device=rounds[draws.DEVICE],
-        click=rounds[draws.USERS]["click"],
+        server=rounds[draws.SERVER],
         action=action,
         feedback=feedback,
         regret=lost.sum(axis=0, dtype=np.float64),

@@ -14,11 +14,10 @@ from jaxbandits.policies import cascade as policies
 from jaxbandits.problems import cascade as cascade_problem
 
 from . import cascade as reference
-from .replay import replay
+from .compare import nudged
+from .replay import numbers, replay
 
 SEED = 20210511
-NEAR = 1e-5
-"""Relative distance of two indices that float32 may confuse."""
 
 
 class Size(NamedTuple):
@@ -95,28 +94,6 @@ def _strict():
         yield
 
 
-def nudged(index, action):
-    """The indices, with those closer than NEAR put in the order of a list.
-
-    Exactly equal ones keep theirs: which of them comes first is a rule, not a matter of rounding.
-    """
-    place = {item: position for position, item in enumerate(action)}
-    runs = []
-    for item in sorted((item for item, value in enumerate(index) if math.isfinite(value)), key=lambda item: -index[item]):
-        last = runs[-1][-1] if runs else item
-        if runs and index[last] - index[item] <= NEAR * max(abs(index[last]), abs(index[item])):
-            runs[-1].append(item)
-        else:
-            runs.append([item])
-    result = list(index)
-    for run in runs:
-        if index[run[0]] > index[run[-1]]:
-            by_place = sorted(run, key=lambda item: (place.get(item, len(action)), item))
-            for item, value in zip(by_place, np.linspace(index[run[0]], index[run[-1]], len(run)), strict=True):
-                result[item] = float(value)
-    return result
-
-
 def play_reference(policy, played, lane):
     """Plays one lane beside the library's.
 
@@ -134,9 +111,9 @@ def play_reference(policy, played, lane):
             explained = policy.arrange(nudged(index, theirs), t)
             assert explained == theirs, f"round {t}: {ours} here, {theirs} there; indices {index}, counts {policy.count}"
             return now, None
-        click = reference.click_position(skip, ours, float(played.click[now, lane]))
+        click = reference.click_position(skip, ours, float(played.users["click"][now, lane]))
         assert click == played.feedback[now, lane], f"round {t}"
-        policy.update(t, ours, click, {name: value[now, ..., lane].astype(np.float64) for name, value in played.device.items()})
+        policy.update(t, ours, click, numbers(played.device, now, lane))
         lost += reference.regret(skip, ours)
     return len(played.action), lost
 

@@ -29,8 +29,13 @@ class AccumulatingState(NamedTuple):
     noise: Array  # [num_streams], float32: of the newest release
 
 
-def _full(waiting: Array, released: Array, growth: ArrayLike) -> Array:
-    return (waiting >= 1) & (waiting.astype(jnp.float32) >= growth * released.astype(jnp.float32))
+_MOST = 2.0**31 - 128
+"""The largest float32 below 2^31."""
+
+
+def _next_size(released: Array, growth: Array) -> Array:
+    """ceil(growth * released) in float32, at least 1 and at most what int32 holds."""
+    return jnp.clip(jnp.ceil(growth * released.astype(jnp.float32)), 1.0, _MOST).astype(jnp.int32)
 
 
 def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: ArrayLike = 2.0, noise_scale: ArrayLike = 1.0) -> Counter:
@@ -57,7 +62,7 @@ def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: ArrayLike = 2.0
     def grown(noise, z, unit):
         return noise + unit * z
 
-    full = lanes.elementwise(_full)
+    next_size = lanes.elementwise(_next_size)
 
     def init():
         zeros, none = jnp.zeros(num_streams, jnp.int32), jnp.zeros(num_streams, jnp.float32)
@@ -66,7 +71,7 @@ def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: ArrayLike = 2.0
     def insert(state, streams, values, where, z):
         counts, total = count_in(state.counts, state.total, streams, values, where)
         count, before = lanes.take(counts, streams), lanes.take(state.released_counts, streams)
-        closed = where & full(count - before, before, jnp.asarray(ratio - 1.0, jnp.float32))
+        closed = where & (count - before >= next_size(before, jnp.asarray(ratio - 1.0, jnp.float32)))
         noise = grown(lanes.take(state.noise, streams), z["noise"], jnp.asarray(unit, jnp.float32))
         return AccumulatingState(
             counts=counts,
@@ -77,8 +82,8 @@ def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: ArrayLike = 2.0
         )
 
     def law(count):
-        released, number = 0, 0
-        while entries(count) >= (after := released + max(1, math.ceil((validate.number(ratio) - 1.0) * released))):
+        released, number, growth = 0, 0, np.float32(validate.number(ratio) - 1.0)
+        while entries(count) >= (after := released + int(np.clip(np.ceil(growth * np.float32(released)), 1, _MOST))):
             released, number = after, number + 1
         return Law(scales=np.asarray([validate.number(unit)]), counts=np.asarray([number]))
 

@@ -175,7 +175,7 @@ class IntervalState(NamedTuple):
     released: Array  # [num_arms], bool
 
 
-def dp_ucb_int(*, num_arms: int, epsilon: ArrayLike, rate: float = 1.1, interval: ArrayLike | None = None) -> Policy:
+def dp_ucb_int(*, num_arms: int, epsilon: ArrayLike, rate: ArrayLike = 1.1, interval: ArrayLike | None = None) -> Policy:
     """DP-UCB-Int: UCB1 on means that are released every ceil(1 / epsilon) pulls. No guarantee.
 
     The mean of all N pulls so far gets Lap(N^-(1 - rate/2)); index mean + sqrt(2 log t / N). Tossou, Dimitrakakis 2016, whose
@@ -197,9 +197,9 @@ def dp_ucb_int(*, num_arms: int, epsilon: ArrayLike, rate: float = 1.1, interval
         interval = float(min(max(math.ceil(1.0 / validate.number(epsilon)), 1), 2**30))
 
     @lanes.elementwise
-    def noisy_mean(total, counts, z):
+    def noisy_mean(total, counts, z, exponent):
         n = jnp.maximum(counts, 1).astype(jnp.float32)
-        return total.astype(jnp.float32) / n + z * n ** np.float32(rate / 2 - 1)
+        return total.astype(jnp.float32) / n + z * jnp.exp(exponent * jnp.log(n))
 
     @lanes.elementwise
     def due(counts, interval):
@@ -220,7 +220,8 @@ def dp_ucb_int(*, num_arms: int, epsilon: ArrayLike, rate: float = 1.1, interval
         total = lanes.add_at(state.total, action, reward[None])
         count = lanes.take(counts, action)
         release = due(count, central.single(interval))
-        mean = lanes.set_at(state.mean, action, noisy_mean(lanes.take(total, action), count, z["noise"]), release)
+        fresh = noisy_mean(lanes.take(total, action), count, z["noise"], central.single(0.5 * rate - 1.0))
+        mean = lanes.set_at(state.mean, action, fresh, release)
         return IntervalState(counts=counts, total=total, mean=mean, released=lanes.set_at(state.released, action, release, release))
 
     return Policy(
