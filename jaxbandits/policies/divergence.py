@@ -16,22 +16,24 @@ from jaxbandits.policies.index import kl_ucb
 _ENOUGH = np.float32(80.0)
 """An epsilon that is as good as infinite: exp(-80) is nothing beside 1, and beside every mean above 1e-27, in float32."""
 
+_LEAST = np.float32(1e-30)
 
-def _excess(a: Array) -> Array:
-    """A - log(1 + a), for a > -1, to a relative 1e-6 also near 0."""
+
+def _excess(a: Array, whole: Array) -> Array:
+    """A - log(1 + a) for a > -1, to a relative 1e-6 also near 0; ``whole`` is 1 + a, which near 0 is known better than a."""
     s = a / (2.0 + a)  # log(1 + a) = 2 artanh(s)
     t = s * s
     near = a * s - 2.0 * s * t * (1 / 3 + t * (1 / 5 + t * (1 / 7 + t * (1 / 9 + t * (1 / 11)))))
-    return jnp.where(jnp.abs(a) < 0.5, near, a - log1p(a))
+    return jnp.where(jnp.abs(a) < 0.5, near, a - jnp.log(whole))
 
 
 def _kl(x: Array, q: Array) -> Array:
     """kl(x, q) of coins for x <= q < 1."""
-    gap, rest = q - x, 1.0 - x
+    gap, rest = q - x, jnp.maximum(1.0 - x, _LEAST)
+    per_x, per_rest = 1.0 / jnp.maximum(x, _LEAST), 1.0 / rest
     # The terms of first order cancel, so they are left out.
-    up = x * _excess(gap / jnp.maximum(x, np.float32(1e-30)))
-    down = rest * _excess(jnp.maximum(-gap / jnp.maximum(rest, np.float32(1e-30)), np.float32(-1 + 1e-7)))
-    return jnp.where(x > 0, up, gap) + down
+    up = x * _excess(gap * per_x, jnp.maximum(q, _LEAST) * per_x)
+    return jnp.where(x > 0, up, gap) + rest * _excess(-gap * per_rest, jnp.maximum(1.0 - q, _LEAST) * per_rest)
 
 
 @lanes.elementwise
