@@ -11,6 +11,7 @@ import pytest
 from jaxbandits import Study, run
 from jaxbandits.core import Round
 from jaxbandits.engine import sums
+from jaxbandits.mechanisms import counters
 from jaxbandits.mechanisms.randomiser import bernoulli_mean, debias_factor, flip_probability
 from jaxbandits.policies import cascade as policies
 from jaxbandits.policies.cascade import assemble
@@ -20,6 +21,9 @@ SILENT = {"noise_scale": 0.0, "radius_scale": 0.0}
 PAIRS = {
     "F": (policies.first_ldp_ucb1, policies.first_ucb1),
     "F-KL": (policies.first_ldp_kl_ucb, policies.first_kl_ucb),
+    "DP-F": (policies.first_dp_ucb1, policies.first_ucb1),
+    "DP-F, merged": (partial(policies.first_dp_ucb1, counter=counters.merged_hybrid), policies.first_ucb1),
+    "Algorithm 1": (partial(policies.hybrid_ucb_by_count, **SILENT), policies.cascade_ucb1),
     "Algorithm 2": (partial(policies.laplace_ucb, **SILENT), policies.cascade_ucb1),
     "Algorithm 3": (partial(policies.gaussian_ucb, delta=1e-3, **SILENT), policies.cascade_ucb1),
     "composition": (partial(policies.composition_ucb, delta=1e-3, **SILENT), policies.cascade_ucb1),
@@ -126,3 +130,27 @@ def test_forced_display_puts_the_least_observed_item_first():
     late = Round(t=jnp.int32(100), context=())  # 3 log 100 = 13.8
     assert int(policy.act(state, late, {})[0]) == 2
     assert 2 not in policy.act(state._replace(counts=state.counts.at[2].set(14)), late, {}).tolist()
+
+
+def test_algorithm_1_starts_from_the_raw_observation():
+    """With the logarithm of the count the first index is w_0 + sqrt(1.5 log t); with that of the horizon it has the noise radius too."""
+    preview, sizes = jnp.array([1, 0, 0, 1, 0], jnp.int32), {"num_items": 5, "list_len": 2, "epsilon": 0.1}
+    printed = policies.hybrid_ucb(**sizes, horizon=1000)
+    for policy in (policies.hybrid_ucb_by_count(**sizes), policies.hybrid_ucb_calibrated(**sizes), printed):
+        state = policy.init(preview)
+        np.testing.assert_array_equal(policy.act(state, Round(t=jnp.int32(5), context=()), {}), [0, 3])
+        # One raw 1 outweighs a raw 0 for good: no release changes an item that is not examined.
+        for t in (1, 2, 3):
+            state = policy.update(
+                state,
+                jnp.int32(t),
+                jnp.array([0, 3], jnp.int32),
+                policy.report(Round(jnp.int32(t), ()), jnp.array([0, 3], jnp.int32), jnp.int32(2), {}),
+                {"noise": jnp.zeros(2)},
+            )
+        assert state.seen.counts.tolist() == [3, 0, 0, 3, 0]
+        assert state.first.tolist() == preview.tolist()
+    for policy in (policies.hybrid_ucb_by_count(**sizes), printed):
+        assert policy.claim.status == "paper"
+        assert "how many entries the counters get" in policy.claim.flaw
+    assert "raw attraction" in policies.hybrid_ucb_by_count(num_items=5, list_len=1, epsilon=0.1).claim.flaw
