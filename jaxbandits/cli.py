@@ -22,8 +22,10 @@ from jaxbandits.dataset import claims
 from jaxbandits.run import run
 from jaxbandits.study import Study
 
-POLICIES: dict[str, Callable[..., Policy]] = {name: getattr(policies.cascade, name) for name in policies.cascade.__all__}
-"""Every policy, by the name it has on the command line."""
+FAMILIES = {"cascade": policies.cascade, "armed": policies.armed}
+FAMILY = {name: family for family, module in FAMILIES.items() for name in module.__all__}
+"""The family of problems that each policy plays, by the name it has on the command line."""
+POLICIES: dict[str, Callable[..., Policy]] = {name: getattr(FAMILIES[family], name) for name, family in FAMILY.items()}
 
 INSTANCES = {"two-level": problems.two_level, "linear": problems.linear}
 
@@ -43,20 +45,28 @@ class List:
             return
         wide = max(len(row["policy"]) for row in rows)
         for row in rows:
-            print(f"{row['policy']:{wide}}  {row['claim']:13}  {row['summary']}")
+            print(f"{row['policy']:{wide}}  {row['family']:8}  {row['claim']:13}  {row['summary']}")
 
 
 def _describe(name: str, factory: Callable[..., Policy]) -> dict[str, Any]:
     parameters = inspect.signature(factory).parameters
-    values = {k: v for k, v in {"num_items": 4, "list_len": 2, "epsilon": 1.0, "delta": 1e-3}.items() if k in parameters}
+    sizes = {"num_items": 4, "list_len": 2, "num_arms": 4, "horizon": 1000}
+    values = {k: v for k, v in {**sizes, "epsilon": 1.0, "delta": 1e-3}.items() if k in parameters}
     claim = factory(**values).claim
     summary = (inspect.getdoc(factory) or "").split("\n", 1)[0]
-    return {"policy": name, "arguments": list(parameters), "claim": claim.label(), "flaw": claim.flaw, "summary": summary}
+    return {
+        "policy": name,
+        "family": FAMILY[name],
+        "arguments": list(parameters),
+        "claim": claim.label(),
+        "flaw": claim.flaw,
+        "summary": summary,
+    }
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """Runs a cascading bandit and prints the final regret of each policy.
+    """Runs policies of one family, on a cascading or a K-armed bandit, and prints the final regret of each.
 
     Example: jaxbandits run --policies laplace_ucb first_ldp_kl_ucb --epsilon 0.5 1 2 --seeds 50 --plot regret.png
     """
@@ -72,13 +82,15 @@ class Run:
     radius_scale: float = 1.0
     """Factor on the noise part of the radius, for the policies that have one."""
     instance: Literal["two-level", "linear"] = "two-level"
-    """Attraction probabilities: 0.2 for list_len items and 0.05 for the others, or 0.5 down to 0.05."""
+    """Means: 0.2 for list_len items (one arm) and 0.05 for the others, or 0.5 down to 0.05."""
+    means: tuple[float, ...] = ()
+    """Means of the items or arms, instead of an instance."""
     clicks: pathlib.Path | None = None
     """A click log in CSV or Parquet, columns `shown` and `click`, to estimate the attraction probabilities from instead."""
     num_items: int = 20
-    """Number of items of the instance."""
+    """Number of items, or arms, of the instance."""
     list_len: int = 4
-    """Length of the displayed list."""
+    """Length of the displayed list, in a cascade."""
     horizon: int = 100_000
     """Number of rounds."""
     seeds: int = 20
@@ -125,11 +137,19 @@ class Run:
         )
 
     def _problem(self) -> Callable[..., Any]:
+        families = {FAMILY[name]: name for name in self.policies}
+        if len(families) > 1:
+            raise ValueError(f"policies must be of one family of problems; got {' and '.join(f'{n} ({f})' for f, n in families.items())}")
+        armed = "armed" in families
+        if self.clicks and (armed or self.means):
+            raise ValueError("clicks is for cascade policies, and not together with means")
         if self.clicks:
             return problems.from_clicks(self.clicks).problem(self.list_len)
-        validate.list_sizes(self.num_items, self.list_len)
-        good = {"num_good": self.list_len} if self.instance == "two-level" else {}
-        means = INSTANCES[self.instance](self.num_items, **good)
+        validate.list_sizes(self.num_items, 1 if armed else self.list_len)
+        good = {"num_good": 1 if armed else self.list_len} if self.instance == "two-level" else {}
+        means = np.asarray(self.means) if self.means else INSTANCES[self.instance](self.num_items, **good)
+        if armed:
+            return functools.partial(problems.armed, means=means)
         return functools.partial(problems.cascade, means=means, list_len=self.list_len)
 
 

@@ -87,3 +87,14 @@ def test_plot_of_nothing(command, tmp_path):
     status, _, err = command("plot", tmp_path / "none.nc", tmp_path / "p.png")
     assert status == 2
     assert "dataset must be a file" in err
+
+
+def test_arms(command):
+    words = ["run", "--horizon", 300, "--seeds", 4, "--no-progress", "--epsilon", 1, "--means", 0.9, 0.5, 0.1]
+    status, out, err = command(*words, "--policies", "dp_kl_ucb", "dp_se")
+    assert status == 0, err
+    assert any(line.startswith("dp_se") and line.endswith("1-DP") for line in out.splitlines())
+    status, _, err = command(*words, "--policies", "dp_kl_ucb", "first_ldp_kl_ucb")
+    assert status == 2
+    assert "policies must be of one family of problems; got dp_kl_ucb (armed) and first_ldp_kl_ucb (cascade)" in err
+    assert command(*words, "--policies", "dp_imed", "--clicks", "log.csv")[0] == 2
