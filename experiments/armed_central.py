@@ -91,7 +91,9 @@ def figures(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> dict[str
         figure, axes = plt.subplots(1, 3, figsize=(12, 4.6), layout="constrained")
         rounds = by_round["round"].values
         plot.regret(by_round.sel(means=SPREAD, epsilon=1.0), styles=STYLES, ax=axes[0])
-        plot.bound(axes[0], rounds, theory.dp_lower(horizon=rounds, means=MEANS[SPREAD], epsilon=1.0), "lower bound, asymptotic")
+        plot.bound(
+            axes[0], rounds, np.asarray(theory.dp_lower(horizon=rounds, means=MEANS[SPREAD], epsilon=1.0)), "lower bound, asymptotic"
+        )
         axes[0].set_xlim(100, scale.long)
         axes[0].set_title(f"means {SPREAD}; epsilon = 1")
         for ax, (name, means) in zip(axes[1:], MEANS.items(), strict=True):

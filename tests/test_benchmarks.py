@@ -24,6 +24,7 @@ TINY = rows.Sizes(
     lane_horizon=40,
     horizons=(40, 41),  # as many checkpoints, so one executable
     cost_horizon=40,
+    policy_horizon=40,
     policies=("cascade_ucb1", "first_ldp_ucb1"),
     selections=((8, 6),),
 )

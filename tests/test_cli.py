@@ -65,7 +65,7 @@ def test_a_click_log(command, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--policies", "nope"], "policies must be among cascade_kl_ucb"),
+        (["--policies", "nope"], "policies must be among all_dp_ucb1"),
         (["--policies", "laplace_ucb"], "policy 'laplace_ucb' needs 'epsilon'"),
         (["--policies", "laplace_ucb", "--epsilon", "-1"], "epsilon must be a positive number"),
         (["--policies", "gaussian_ucb", "--epsilon", "1", "--delta", "2"], "delta must be strictly between 0 and 1; got 2.0"),

@@ -16,6 +16,7 @@ from experiments.benchmarks.measure import Variant
 from jaxbandits import linear_checkpoints, log_checkpoints, problems
 from jaxbandits.core import Bound
 from jaxbandits.engine import rehearsal, scan, tiles
+from jaxbandits.mechanisms import counters
 from jaxbandits.policies import cascade
 
 LIST_LEN = 4
@@ -36,6 +37,12 @@ OTHERS = {
     "gaussian_ucb": Bound(cascade.gaussian_ucb, {"epsilon": EPSILON, "delta": DELTA}),
     "first_ldp_ucb1": Bound(cascade.first_ldp_ucb1, {"epsilon": EPSILON}),
     "first_ldp_kl_ucb": Bound(cascade.first_ldp_kl_ucb, {"epsilon": EPSILON}),
+    "first_dp_ucb1": Bound(cascade.first_dp_ucb1, {"epsilon": EPSILON}),
+    "first_dp_ucb1, merged": Bound(cascade.first_dp_ucb1, {"epsilon": EPSILON, "counter": counters.merged_hybrid}),
+    "first_dp_lazy_ucb1": Bound(cascade.first_dp_lazy_ucb1, {"epsilon": EPSILON}),
+    "first_dp_kl_ucb": Bound(cascade.first_dp_kl_ucb, {"epsilon": EPSILON}),
+    "all_dp_ucb1": Bound(cascade.all_dp_ucb1, {"epsilon": EPSILON}),
+    "hybrid_ucb": Bound(cascade.hybrid_ucb, {"epsilon": EPSILON, "horizon": 100_000}),
 }
 
 
@@ -53,7 +60,8 @@ class Sizes:
     lane_counts: tuple[int, ...] = (512, 4_096, 65_536)
     lane_horizon: int = 1_000
     horizons: tuple[int, ...] = (1_000, 10_000, 100_000)
-    cost_horizon: int = 2_000  # of the other policies and sizes
+    cost_horizon: int = 2_000  # of the other sizes
+    policy_horizon: int = 10_000  # of the other policies
     policies: tuple[str, ...] = tuple(OTHERS)
     selections: tuple[tuple[int, int], ...] = ((20, 12), (20, 16), (1_000, 10))  # items, length of the list
     many_items_horizon: int = 200
@@ -163,10 +171,17 @@ def memory(sizes: Sizes, horizon: int) -> float | None:
     return measure.peak_megabytes()
 
 
+def _usual_tile(it: Job, most: int) -> int:
+    """The lanes of a tile in a study."""
+    return tiles.tile_size(most, rehearsal.rehearse(it.program, it.lanes(1)).lane_bytes, workers=1)
+
+
 def policies(sizes: Sizes) -> dict[str, list[float]]:
-    """Nanoseconds per lane-round of other policies beside workload A."""
-    jobs = {"A": A, **{name: OTHERS[name] for name in sizes.policies}}
-    variants = {name: job(policy, log_checkpoints(sizes.cost_horizon)).variant(sizes.lanes) for name, policy in jobs.items()}
+    """Nanoseconds per lane-round of other policies beside workload A, in tiles of the size a study would use."""
+    variants = {"A": job(A, log_checkpoints(sizes.policy_horizon)).variant(sizes.lanes)}
+    for name in sizes.policies:
+        it = job(OTHERS[name], log_checkpoints(sizes.policy_horizon))
+        variants[name] = it.variant(_usual_tile(it, sizes.lanes))
     return measure.interleaved(variants, sizes.repeats, sizes.at_least)
 
 
@@ -176,6 +191,5 @@ def selection(sizes: Sizes) -> dict[str, list[float]]:
     for num_items, list_len in sizes.selections:
         horizon = sizes.cost_horizon if num_items <= 100 else sizes.many_items_horizon
         it = job(A, log_checkpoints(horizon), num_items, list_len)
-        size = tiles.tile_size(sizes.lanes, rehearsal.rehearse(it.program, it.lanes(1)).lane_bytes, workers=1)
-        variants[f"{list_len} of {num_items}"] = it.variant(size)
+        variants[f"{list_len} of {num_items}"] = it.variant(_usual_tile(it, sizes.lanes))
     return measure.interleaved(variants, sizes.repeats, sizes.at_least)
