@@ -123,7 +123,7 @@ class Study:
         factories.require("problem", self.source, self.axes)
         problems = [factories.build("problem", self.source, point, Problem) for point in self._points(problem_axes)]
         bound = factories.with_sizes(f"policy {name!r}", factories.bound(f"policies[{name!r}]", factory), problems[0].sizes)
-        bound = factories.with_horizon(bound, self.horizon)
+        bound = bound if "horizon" in self.axes else factories.with_horizon(bound, self.horizon)
         policy_axes = factories.taken(bound, self.axes)
         factories.require(f"policy {name!r}", bound, self.axes)
         axes = tuple(a for a in self.axes if a in policy_axes or a in problem_axes)
