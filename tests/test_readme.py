@@ -7,7 +7,8 @@ import jax
 import matplotlib.pyplot as plt
 import pytest
 
-from jaxbandits.policies import cascade
+from jaxbandits.mechanisms import counters
+from jaxbandits.policies import armed, cascade
 
 README = (pathlib.Path(__file__).parent.parent / "README.md").read_text()
 
@@ -34,8 +35,10 @@ def test_python_blocks_run(tmp_path, monkeypatch, capsys):
     assert "F-KL" in capsys.readouterr().out
 
 
-def test_every_policy_is_in_the_table():
-    assert [name for name in cascade.__all__ if f"`{name}`" not in README] == []
+def test_every_policy_and_counter_is_in_the_tables():
+    names = [*cascade.__all__, *armed.__all__, *(name for name in counters.__all__ if name.islower())]
+    helpers = {"adaptive_size", "lazy_size", "own_draw", "square_root_factor"}
+    assert [name for name in names if name not in helpers and f"`{name}`" not in README] == []
 
 
 def test_pictures_exist():
