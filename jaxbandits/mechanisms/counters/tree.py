@@ -63,9 +63,9 @@ def _set_bits(m: int) -> list[int]:
 
 def _prefix_groups(scale: Array, m: Array, heights: int, nodes: Nodes) -> list[tuple[Array, Array]]:
     """The noise after m entries of a tree."""
-    if not nodes.needs_older:
-        return [(scale, lax.population_count(m).astype(jnp.float32))]
     bounds = [nodes.bound(h) for h in range(heights)]
+    if all(bound == (1.0, 1.0) for bound in bounds):
+        return [(scale, lax.population_count(m).astype(jnp.float32))]
     return [(scale * np.float32(b), jnp.where(m >> h & 1 == 1, np.float32(n), 0.0)) for h, (b, n) in enumerate(bounds)]
 
 
@@ -153,7 +153,7 @@ def _counter(shape: _Shape, nodes: Nodes, num_streams: int, epsilon: ArrayLike, 
 
     def place(block):
         """Where the release that ends with a block, given by its height, lies in the table; the base for none."""
-        return jnp.maximum(block + 1, 0) * num_streams
+        return jnp.clip(block + 1, 0, shape.heights) * num_streams
 
     @lanes.elementwise
     def noise(parent, block, count, unit):
