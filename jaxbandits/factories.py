@@ -7,6 +7,9 @@ from typing import Any
 
 from jaxbandits.core import NON_PRIVATE, Bound, Claim, Draw
 
+FAMILY_SIZES = ("num_items", "list_len", "num_arms")
+"""Sizes that tell families of problems apart: a policy that takes one does not play a problem without it."""
+
 
 def bound(name: str, factory: Any) -> Bound:
     """Reads a factory, plain or with arguments fixed by ``functools.partial``; ``name`` is for messages."""
@@ -68,7 +71,14 @@ def build(name: str, factory: Bound, point: Mapping[str, Any], kind: type) -> An
 
 
 def with_sizes(name: str, factory: Bound, sizes: Mapping[str, int]) -> Bound:
-    """The factory with those sizes of the problem that it takes and has not fixed."""
+    """The factory with those sizes of the problem that it takes and has not fixed.
+
+    Raises:
+      ValueError: if it takes a size of another family of problems, or fixes one to another value.
+    """
+    for size in FAMILY_SIZES:
+        if size in _parameters(factory) and size not in sizes:
+            raise ValueError(f"{name} plays problems that have {size}; this one has {', '.join(sizes) or 'no sizes'}")
     for size, value in sizes.items():
         if factory.arguments.get(size, value) != value:
             raise ValueError(f"{name} fixes {size} to {factory.arguments[size]!r}; it must be that of the problem, {value}")

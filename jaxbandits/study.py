@@ -224,6 +224,9 @@ def _labelled(axis: str, values: Mapping[Any, Any]) -> dict[str, Any]:
     for label in values:
         if not isinstance(label, str):
             raise ValueError(f"grid[{axis!r}] must have strings as labels; got {label!r}")
+    for label, value in values.items():
+        if callable(value) or np.asarray(value).dtype.kind not in "iufb":
+            raise ValueError(f"grid[{axis!r}] must have numbers or arrays of numbers as values; got {value!r} for {label!r}")
     return {label: frozen(value) for label, value in values.items()}
 
 

@@ -3,10 +3,13 @@
 A traced value passes: it was checked as a number before anything was compiled.
 """
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
@@ -44,6 +47,9 @@ def size(name: str, value: Any, low: int = 1, high: int | None = None) -> int:
     return number
 
 
+MOST_ROUNDS = 2**31 - 1
+"""The most rounds, and the most entries of a stream: int32 counts them."""
+
 MOST_ITEMS = 65_536
 """The most items of a problem; the random words of a round must fit their counters."""
 
@@ -62,14 +68,46 @@ def scalar(name: str, value: Any, allowed: str, test: Callable[[float], bool]) -
             _fail(name, value, allowed)
 
 
-def number(value: Any) -> float:
-    """A number that is known, in double precision."""
+def number(name: str, value: Any) -> float:
+    """A number in double precision; a swept one is not known when it is needed."""
+    if not _known(value):
+        raise ValueError(f"{name} must be fixed: something is worked out from it before anything runs, so it cannot be swept here")
     return float(value)
 
 
-def epsilon(value: Any, name: str = "epsilon") -> None:
+def horizon(value: Any) -> int:
+    """A number of rounds that int32 can count."""
+    return size("horizon", value, 1, MOST_ROUNDS)
+
+
+@functools.lru_cache(maxsize=64)
+def _levels(function: Callable[[Any], Any]) -> list[tuple[int, Any]]:
+    """What an exploration function gives at a few rounds."""
+    with jax.ensure_compile_time_eval():
+        return [(t, function(jnp.int32(t))) for t in (1, 2, 3, 10, 1000, MOST_ROUNDS)]
+
+
+def exploration(function: Any) -> None:
+    """A function of the round, int32 () -> float32 (), that is at least 0 and finite; looked at at a few rounds."""
+    allowed = "a function of the round, int32 () -> float32 (), at least 0 and finite"
+    if not callable(function):
+        _fail("exploration", function, allowed)
+    for t, level in _levels(function):
+        array = np.asarray(level)
+        if array.shape or array.dtype != np.float32 or not 0 <= float(array) < np.inf:
+            raise ValueError(f"exploration must be {allowed}; got {level!r} at round {t}")
+
+
+def callable_(name: str, value: Any, what: str) -> None:
+    """Something to call; ``what`` says what it is."""
+    if not callable(value):
+        _fail(name, value, what)
+
+
+def epsilon(value: Any, name: str = "epsilon", low: float = 1e-10) -> None:
     """A privacy level; infinity is the non-private limit. Beyond the range float32 cannot hold the noise, or the lack of it."""
-    scalar(name, value, "a positive number from 1e-10 to 1e10, or inf for no privacy", lambda x: 1e-10 <= x <= 1e10 or x == np.inf)
+    allowed = f"a positive number from {low:g} to 1e10, or inf for no privacy"
+    scalar(name, value, allowed, lambda x: low <= x <= 1e10 or x == np.inf)
 
 
 def delta(value: Any) -> None:
@@ -100,6 +138,14 @@ def probabilities(name: str, value: Any, length: int | None = None) -> None:
     if np.ndim(numbers) != 1 or np.shape(numbers)[0] < 1 or (length is not None and np.shape(numbers)[0] != length):
         _fail(name, value, allowed)
     if _known(value) and not np.all((numbers >= 0) & (numbers <= 1)):  # false for NaN too
+        _fail(name, value, allowed)
+
+
+def table(name: str, value: Any, shape: tuple[int, ...], what: str, test: Callable[[np.ndarray], np.ndarray]) -> None:
+    """An array of a shape, or a traced one, for whose numbers ``test`` holds."""
+    allowed = f"an array of shape {shape} of {what}"
+    numbers = _numbers(name, value, allowed) if _known(value) else value
+    if np.shape(numbers) != shape or (_known(value) and not np.all(test(np.asarray(numbers)))):
         _fail(name, value, allowed)
 
 

@@ -37,7 +37,14 @@ def take(table: Array, items: Array) -> Array:
     return _take_helper(table, items)
 
 
+_LONGEST_SWEEP = 512
+"""The largest number of items times length of the table for which ``add_at`` sweeps over the table."""
+
+
 def _add_at(table: Array, items: Array, value: Array) -> Array:
+    if items.shape[0] * table.shape[0] > _LONGEST_SWEEP:
+        return _set_at(table, items, _take(table, items) + value.astype(table.dtype), jnp.ones(items.shape, bool))
+
     def kernel(table, items, value):
         row = lax.broadcasted_iota(jnp.int32, table.shape, 0)
         change = jnp.zeros_like(table)
@@ -54,7 +61,7 @@ _add_at_helper = lanes_last(_add_at)
 def add_at(table: Array, items: Array, value: Array) -> Array:
     """``table`` with ``value[i]`` added at ``items[i]``. table: [num_items]; items: int32 [k], distinct; value: [k].
 
-    A masked sweep over the table: cheaper than a scatter for the short tables and lists of bandits.
+    A masked sweep over the table, cheaper than a scatter for the short tables and lists of bandits; a scatter for long ones.
     """
     return _add_at_helper(table, items, value)
 

@@ -66,7 +66,8 @@ def log1p(x: ArrayLike) -> Array:
     Kahan's device: the rounding of w = 1 + x is the same in log(w) and in w - 1, so their ratio is right.
     """
     # The maximum changes no value. Without it XLA cancels (1 + x) - 1 to x, and the device with it.
-    w = lax.max(1.0 + x, 0.0)
+    w = 1.0 + x
+    w = lax.max(w, jnp.zeros_like(w))
     return jnp.where(w == 1.0, x, jnp.log(w) * (x / jnp.where(w == 1.0, 1.0, w - 1.0)))
 
 

@@ -51,7 +51,7 @@ def private_kl(x: Array, q: Array, epsilon: Array) -> Array:
     # Near 1 the logarithm of what is kept loses digits, near 0 that of what is lost.
     log_kept = jnp.where(kept > 0.5, log1p(q * jnp.expm1(-epsilon)), jnp.log(kept))
     value = jnp.where(part > x * kept, -epsilon * x - log_kept, _kl(x, q))
-    return jnp.where(q > x, value, 0.0)
+    return jnp.where(q > x, jnp.maximum(value, 0.0), 0.0)
 
 
 @lanes.elementwise

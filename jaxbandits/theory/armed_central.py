@@ -27,15 +27,20 @@ def private_divergence(x: ArrayLike, q: ArrayLike, epsilon: float) -> Curve:
     With e = exp(-epsilon) and z = q e / (1 - q + q e): kl(x, q) if z <= x, else -epsilon x - log(1 - q + q e).
 
     Raises:
-      ValueError: if epsilon is not positive.
+      ValueError: if epsilon is not positive, or not 0 <= x <= q <= 1.
     """
     validate.epsilon(epsilon)
-    x, q = np.asarray(x, np.float64), np.asarray(q, np.float64)
+    x, q = np.asarray(x), np.asarray(q)
+    if any(v.dtype.kind not in "iuf" for v in (x, q)) or not np.all((x >= 0) & (x <= q) & (q <= 1)):
+        raise ValueError(f"x and q must be numbers with 0 <= x <= q <= 1; got {x!r} and {q!r}")
+    x, q = x.astype(np.float64), q.astype(np.float64)
     if np.isinf(epsilon):
         return bernoulli_kl(x, q)
-    kept = (1.0 - q) + q * np.exp(-epsilon)
-    moved = q * np.exp(-epsilon) > x * kept
-    log_kept = np.where(kept > 0.5, np.log1p(q * np.expm1(-epsilon)), np.log(kept))
+    with np.errstate(divide="ignore"):
+        log_part = np.log(q) - epsilon
+        log_kept = np.logaddexp(np.log1p(-q), log_part)
+        moved = log_part - log_kept > np.log(x)
+    log_kept = np.where(log_kept > np.log(0.5), np.log1p(q * np.expm1(-epsilon)), log_kept)
     return np.where(moved, -epsilon * x - log_kept, bernoulli_kl(x, q))
 
 

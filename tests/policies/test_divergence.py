@@ -39,6 +39,18 @@ def test_it_increases_and_ends_at_epsilon_times_the_rest(epsilon):
         np.testing.assert_allclose([private_divergence(x, 1.0, epsilon) for x in X], epsilon * (1 - X), rtol=1e-9)
 
 
+def test_at_the_ends_it_is_finite_where_it_should_be():
+    for epsilon in (700.0, 1000.0, 1e10):
+        assert private_divergence(0.5, 1.0, epsilon) == pytest.approx(0.5 * epsilon)
+        assert private_divergence(1.0, 1.0, epsilon) == 0.0
+        assert private_divergence(0.0, 1.0, epsilon) == epsilon
+    for bad in ((0.5, 0.4), (-0.1, 0.5), (0.5, 1.1), (math.nan, 0.5), ("a", 0.5)):
+        with pytest.raises(ValueError, match="x and q must be numbers with 0 <= x <= q <= 1"):
+            private_divergence(*bad, 1.0)
+    below = np.float32(1 - 2**-24)
+    assert float(divergence.private_kl(jnp.asarray([below]), jnp.ones(1), jnp.float32(0.1))[0]) >= 0.0
+
+
 def test_it_tends_to_kl():
     q = np.linspace(0.3, 0.99, 200)
     for epsilon in (30.0, math.inf):

@@ -3,9 +3,9 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
-from jaxbandits.policies.armed.lazy import TRIES, beta
+from jaxbandits.policies.armed.lazy import TRIES, beta_log_odds
 
 NUMBER = 200_000
 
@@ -17,6 +17,6 @@ def test_beta_law(first, second):
     normals = jnp.asarray(rng.normal(size=(TRIES, 2, NUMBER)), jnp.float32)
     uniforms = jnp.asarray(rng.random(size=(TRIES, 2, NUMBER)), jnp.float32)
     parameters = [jnp.full(NUMBER, p, jnp.float32) for p in (first, second)]
-    sample = np.asarray(beta(*parameters, normals, uniforms), np.float64)
+    sample = special.expit(np.asarray(beta_log_odds(*parameters, normals, uniforms), np.float64))
     assert stats.kstest(sample, stats.beta(first, second).cdf).pvalue > 1e-4
     assert stats.kstest(sample, stats.beta(first * 1.03, second).cdf).pvalue < 1e-4

@@ -4,7 +4,7 @@ from jax.typing import ArrayLike
 
 from jaxbandits.mechanisms.counters.batches import accumulating, adaptive_size, forgetting, lazy_size
 from jaxbandits.mechanisms.counters.factorisation import square_root, square_root_factor
-from jaxbandits.mechanisms.counters.interface import Counter, Law, Release
+from jaxbandits.mechanisms.counters.interface import Counter, Law, Release, made_by
 from jaxbandits.mechanisms.counters.nodes import Nodes, honaker, own_draw
 from jaxbandits.mechanisms.counters.tree import binary, hybrid, merged_hybrid
 
@@ -21,6 +21,7 @@ __all__ = [
     "hybrid",
     "lazy_size",
     "logarithmic",
+    "made_by",
     "merged_hybrid",
     "own_draw",
     "square_root",

@@ -38,7 +38,7 @@ def _next_size(released: Array, growth: Array) -> Array:
     return jnp.clip(jnp.ceil(growth * released.astype(jnp.float32)), 1.0, _MOST).astype(jnp.int32)
 
 
-def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: ArrayLike = 2.0, noise_scale: ArrayLike = 1.0) -> Counter:
+def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: float = 2.0, noise_scale: ArrayLike = 1.0) -> Counter:
     """Batches that add up: the released sum grows by the sum of a batch and Lap(1 / epsilon).
 
     A batch is full at max(1, ceil((ratio - 1) n)) entries, n the entries released before: 1, 1, 2, 4, .. for ratio 2. At n = 2^m,
@@ -48,14 +48,15 @@ def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: ArrayLike = 2.0
     Args:
       num_streams: number of streams, each of up to 2^31 - 1 entries.
       epsilon: privacy level, positive; inf adds nothing.
-      ratio: growth of the released count from one release to the next, above 1 and at most 1000.
+      ratio: growth of the released count from one release to the next, from 1.001 to 1000; it cannot be swept.
       noise_scale: factor on the noise; any other than 1 voids the claim.
 
     Raises:
       ValueError: if an argument is out of range.
     """
     num_streams = checked(num_streams, epsilon, noise_scale)
-    validate.scalar("ratio", ratio, "above 1 and at most 1000", lambda a: 1 < a <= 1000)
+    validate.scalar("ratio", ratio, "from 1.001 to 1000", lambda a: 1.001 <= a <= 1000)
+    growth = np.float32(validate.number("ratio", ratio) - 1.0)
     unit = noise_scale / epsilon
 
     @lanes.elementwise
@@ -71,7 +72,7 @@ def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: ArrayLike = 2.0
     def insert(state, streams, values, where, z):
         counts, total = count_in(state.counts, state.total, streams, values, where)
         count, before = lanes.take(counts, streams), lanes.take(state.released_counts, streams)
-        closed = where & (count - before >= next_size(before, jnp.asarray(ratio - 1.0, jnp.float32)))
+        closed = where & (count - before >= next_size(before, growth))
         noise = grown(lanes.take(state.noise, streams), z["noise"], jnp.asarray(unit, jnp.float32))
         return AccumulatingState(
             counts=counts,
@@ -82,15 +83,15 @@ def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: ArrayLike = 2.0
         )
 
     def law(count):
-        released, number, growth = 0, 0, np.float32(validate.number(ratio) - 1.0)
+        released, number = 0, 0
         while entries(count) >= (after := released + int(np.clip(np.ceil(growth * np.float32(released)), 1, _MOST))):
             released, number = after, number + 1
-        return Law(scales=np.asarray([validate.number(unit)]), counts=np.asarray([number]))
+        return Law(scales=np.asarray([validate.number("epsilon", unit)]), counts=np.asarray([number]))
 
     @lanes.elementwise
-    def bound(count, log_term, growth):
-        # At least growth times as many entries at each release: 1 + log(n) / log(ratio) of them, one more for rounding.
-        steps = jnp.log(jnp.maximum(count, 1).astype(jnp.float32)) / jnp.log(growth)
+    def tail(count, log_term):
+        # At least ratio times as many entries at each release: 1 + log(n) / log(ratio) of them, one more for rounding.
+        steps = jnp.log(jnp.maximum(count, 1).astype(jnp.float32)) / np.log1p(growth)
         return tails.laplace_chernoff_unit(jnp.where(count > 0, jnp.floor(steps + 1e-4) + 1.0, 0.0), log_term)
 
     return Counter(
@@ -101,7 +102,7 @@ def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: ArrayLike = 2.0
         read=lambda s: Release(total=s.released, counts=s.released_counts, waiting=s.counts - s.released_counts),
         law=law,
         scale=unit,
-        tail=lambda count, log_term: bound(count, log_term, jnp.asarray(ratio, jnp.float32)),
+        tail=tail,
     )
 
 
@@ -146,6 +147,7 @@ def forgetting(*, num_streams: int, epsilon: ArrayLike, next_size: NextSize = la
       ValueError: if an argument is out of range.
     """
     num_streams = checked(num_streams, epsilon, noise_scale)
+    validate.callable_("next_size", next_size, "a function (size of the newest batch, entries in all batches) -> entries of the next batch")
     unit = noise_scale / epsilon
 
     @lanes.elementwise
@@ -181,7 +183,7 @@ def forgetting(*, num_streams: int, epsilon: ArrayLike, next_size: NextSize = la
         init=init,
         insert=insert,
         read=lambda s: Release(total=s.released, counts=s.size, waiting=s.counts - s.entered),
-        law=lambda count: Law(scales=np.asarray([validate.number(unit)]), counts=np.asarray([min(entries(count), 1)])),
+        law=lambda count: Law(scales=np.asarray([validate.number("epsilon", unit)]), counts=np.asarray([min(entries(count), 1)])),
         scale=unit,
         tail=tail,
     )

@@ -16,10 +16,10 @@ from jaxbandits import validate
 from jaxbandits.engine import draws, lanes
 from jaxbandits.engine.fence import fence
 from jaxbandits.mechanisms import calibrate
-from jaxbandits.mechanisms.counters.interface import Counter, Law, Release, checked, claim, count_in, entries
+from jaxbandits.mechanisms.counters.interface import Counter, Law, Release, checked, claim, count_in, entries, within
 
-LONGEST = 65_536
-"""The longest horizon: the state and the work of an insertion grow with it."""
+LONGEST, LARGEST = 65_536, 2**26
+"""The longest horizon, and the most horizon * num_streams: the state and the work of an insertion grow with them."""
 
 
 class FactorisationState(NamedTuple):
@@ -44,31 +44,29 @@ def square_root(
     epsilon: ArrayLike,
     delta: ArrayLike,
     noise_scale: ArrayLike = 1.0,
-    sigma: ArrayLike | None = None,
 ) -> Counter:
     """Prefix sums with noise F z, z normal with standard deviation sigma: (epsilon, delta)-private.
 
     sigma is analytic for the L2 sensitivity D, D^2 = sum_{k<n} f_k^2 = (log n + 3.350) / pi + O(1 / n) for n = horizon. Standard
-    deviation at entry s: sigma sqrt(sum_{k<s} f_k^2). An insertion takes time and state of the size of the horizon.
+    deviation at entry s: sigma sqrt(sum_{k<s} f_k^2). An insertion takes time and state of the size of the horizon. Entries
+    beyond the horizon are left out: the release stays as it is.
 
     Args:
       num_streams: number of streams.
       horizon: the most entries of a stream, up to 65,536.
-      epsilon: privacy level, positive; inf adds nothing.
+      epsilon: privacy level, positive; inf adds nothing. It cannot be swept, and delta neither: sigma is worked out from them.
       delta: strictly between 0 and 1.
       noise_scale: factor on the noise; any other than 1 voids the claim.
-      sigma: worked out; leave it out, but for a swept epsilon or delta, where it cannot be.
 
     Raises:
       ValueError: if an argument is out of range.
     """
     num_streams = checked(num_streams, epsilon, noise_scale)
     validate.delta(delta)
-    horizon = validate.size("horizon", horizon, 1, LONGEST)
+    horizon = validate.size("horizon", horizon, 1, min(LONGEST, LARGEST // num_streams))
     factor = square_root_factor(horizon)
     deviation = np.append(0.0, np.sqrt(np.cumsum(factor**2)))
-    if sigma is None:
-        sigma = calibrate.analytic_sigma(validate.number(epsilon), validate.number(delta), float(deviation[-1]))
+    sigma = calibrate.analytic_sigma(validate.number("epsilon", epsilon), validate.number("delta", delta), float(deviation[-1]))
     unit = noise_scale * sigma
     weights = jnp.asarray(factor, jnp.float32)
 
@@ -93,6 +91,7 @@ def square_root(
         return FactorisationState(counts=zeros, total=zeros, released=none, past=jnp.zeros(horizon * num_streams, jnp.float32))
 
     def insert(state, streams, values, where, z):
+        where = within(where, state.counts, streams, horizon)
         counts, total = count_in(state.counts, state.total, streams, values, where)
         count = jnp.clip(lanes.take(counts, streams), 1, horizon)
         past = lanes.set_at(state.past, (count - 1) * num_streams + streams, z["noise"], where)
@@ -102,7 +101,11 @@ def square_root(
         return FactorisationState(counts=counts, total=total, released=lanes.set_at(state.released, streams, fresh, where), past=past)
 
     def law(count):
-        return Law(scales=deviation[[min(entries(count), horizon)]] * validate.number(unit), counts=np.ones(1, np.int64), per_variable=1.0)
+        return Law(
+            scales=deviation[[entries(count, horizon)]] * validate.number("noise_scale", unit),
+            counts=np.ones(1, np.int64),
+            per_variable=1.0,
+        )
 
     @lanes.elementwise
     def gaussian(deviation, log_term):

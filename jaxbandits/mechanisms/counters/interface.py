@@ -21,8 +21,8 @@ from jaxbandits.engine import lanes
 ONE_ENTRY = "one entry of one stream substituted, same length"
 """The neighbouring relation of a counter."""
 
-MOST = 2**31 - 1
-"""The most entries of a stream."""
+LEAST_EPSILON = 1e-16
+"""The smallest privacy level of a counter: a policy may give it a share of a small epsilon."""
 
 
 class Release(NamedTuple):
@@ -75,14 +75,33 @@ class Counter(NamedTuple):
 
 def checked(num_streams: Any, epsilon: Any, noise_scale: Any) -> int:
     """The number of streams, once the arguments of a counter are known to be good."""
-    validate.epsilon(epsilon)
+    validate.epsilon(epsilon, low=LEAST_EPSILON)
     validate.scale("noise_scale", noise_scale)
-    return validate.size("num_streams", num_streams)
+    return validate.size("num_streams", num_streams, 1, validate.MOST_ITEMS)
 
 
-def entries(count: Any) -> int:
+def entries(count: Any, most: int = validate.MOST_ROUNDS) -> int:
     """A number of entries to ask a law about."""
-    return validate.size("count", count, 0, MOST)
+    return validate.size("count", count, 0, most)
+
+
+def within(where: Array, counts: Array, streams: Array, most: int) -> Array:
+    """``where``, but not for streams that have ``most`` entries already: what a counter promises ends there."""
+    return where if most == validate.MOST_ROUNDS else where & (lanes.take(counts, streams) < most)
+
+
+def made_by(factory: Any, **arguments: Any) -> Counter:
+    """The counter that a user's factory makes.
+
+    Raises:
+      ValueError: if it is not a factory of counters.
+    """
+    allowed = "a factory of counters, taking num_streams and epsilon, such as counters.hybrid"
+    validate.callable_("counter", factory, allowed)
+    counter = factory(**arguments)
+    if not isinstance(counter, Counter):
+        raise ValueError(f"counter must be {allowed}; it returned {counter!r}")
+    return counter
 
 
 def claim(epsilon: Any, noise_scale: Any, *, sensitivity: str = "1 in one stream", delta: Any = 0.0) -> Claim:

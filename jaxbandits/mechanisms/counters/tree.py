@@ -21,7 +21,7 @@ from jax.typing import ArrayLike
 from jaxbandits import validate
 from jaxbandits.engine import lanes
 from jaxbandits.mechanisms import tails
-from jaxbandits.mechanisms.counters.interface import MOST, Counter, Law, Release, checked, claim, count_in, entries
+from jaxbandits.mechanisms.counters.interface import Counter, Law, Release, checked, claim, count_in, entries, within
 from jaxbandits.mechanisms.counters.nodes import Nodes, bit_length, height, own_draw
 
 _HEIGHTS = 30
@@ -41,6 +41,7 @@ class _Shape(NamedTuple):
     """What tells tree counters apart, at epsilon = 1.
 
     Attributes:
+      most: the most entries of a stream.
       heights: how many heights of blocks there are.
       inside: number of entries int32 -> which of them belong to the current tree, 0 at its base.
       starts: number of entries -> whether the newest release is the base of a new tree.
@@ -49,6 +50,7 @@ class _Shape(NamedTuple):
       blocks: number of entries, on the host -> scale and height of each block in the newest release; height 0 for a single draw.
     """
 
+    most: int
     heights: int
     inside: Callable[[Array], Array]
     starts: Callable[[Array], Array]
@@ -69,8 +71,10 @@ def _prefix_groups(scale: Array, m: Array, heights: int, nodes: Nodes) -> list[t
     return [(scale * np.float32(b), jnp.where(m >> h & 1 == 1, np.float32(n), 0.0)) for h, (b, n) in enumerate(bounds)]
 
 
-def _binary(heights: int) -> _Shape:
+def _binary(horizon: int) -> _Shape:
+    heights = horizon.bit_length()
     return _Shape(
+        most=horizon,
         heights=heights,
         inside=lambda s: s,
         starts=lambda s: s < 0,
@@ -103,6 +107,7 @@ def _hybrid_blocks(s: int) -> list[tuple[float, int]]:
 
 
 _HYBRID = _Shape(
+    most=validate.MOST_ROUNDS,
     heights=_HEIGHTS,
     inside=_past_power,
     starts=lambda s: s & (s - 1) == 0,
@@ -138,6 +143,7 @@ def _merged_blocks(s: int) -> list[tuple[float, int]]:
 
 
 _MERGED = _Shape(
+    most=validate.MOST_ROUNDS,
     heights=_HEIGHTS,
     inside=_merged_inside,
     starts=lambda s: s & (s - 1) == 0,
@@ -149,11 +155,13 @@ _MERGED = _Shape(
 
 def _counter(shape: _Shape, nodes: Nodes, num_streams: int, epsilon: ArrayLike, noise_scale: ArrayLike) -> Counter:
     num_streams = checked(num_streams, epsilon, noise_scale)
+    if not isinstance(nodes, Nodes):
+        raise ValueError(f"nodes must be own_draw, honaker or other Nodes; got {nodes!r}")
     unit = noise_scale / epsilon
 
     def place(block):
         """Where the release that ends with a block, given by its height, lies in the table; the base for none."""
-        return jnp.clip(block + 1, 0, shape.heights) * num_streams
+        return jnp.maximum(block + 1, 0) * num_streams
 
     @lanes.elementwise
     def noise(parent, block, count, unit):
@@ -169,6 +177,7 @@ def _counter(shape: _Shape, nodes: Nodes, num_streams: int, epsilon: ArrayLike, 
         return TreeState(counts=zeros, total=zeros, released=jnp.zeros(num_streams, jnp.float32), table=table)
 
     def insert(state, streams, values, where, z):
+        where = within(where, state.counts, streams, shape.most)
         counts, total = count_in(state.counts, state.total, streams, values, where)
         count = jnp.maximum(lanes.take(counts, streams), 1)
         inside = shape.inside(count)
@@ -195,9 +204,9 @@ def _counter(shape: _Shape, nodes: Nodes, num_streams: int, epsilon: ArrayLike, 
         return tails.laplace_chernoff_groups(shape.groups(count, nodes), log_term)
 
     def law(count):
-        pieces = [(scale * w, n) for scale, h in shape.blocks(entries(count)) for w, n in nodes.pieces(h)]
+        pieces = [(scale * w, n) for scale, h in shape.blocks(entries(count, shape.most)) for w, n in nodes.pieces(h)]
         scales, numbers = np.asarray(pieces, np.float64).reshape(-1, 2).T
-        return Law(scales=scales * validate.number(unit), counts=numbers.astype(np.int64))
+        return Law(scales=scales * validate.number("epsilon", unit), counts=numbers.astype(np.int64))
 
     return Counter(
         claim=claim(epsilon, noise_scale),
@@ -215,8 +224,8 @@ def binary(*, num_streams: int, horizon: int, epsilon: ArrayLike, noise_scale: A
     """The binary counter, for streams of at most ``horizon`` entries.
 
     l = floor(log2 horizon) + 1 heights, noise Lap(l / epsilon) a block. After s entries the noise is a sum of as many draws as s
-    has set bits. An entry is in at most l blocks, so epsilon-private. Chan, Shi, Song 2011, the binary mechanism. Beyond the
-    horizon it has no guarantee.
+    has set bits. An entry is in at most l blocks, so epsilon-private. Chan, Shi, Song 2011, the binary mechanism. Entries
+    beyond the horizon are left out: the release stays as it is.
 
     Args:
       num_streams: number of streams.
@@ -229,8 +238,7 @@ def binary(*, num_streams: int, horizon: int, epsilon: ArrayLike, noise_scale: A
     Raises:
       ValueError: if an argument is out of range.
     """
-    horizon = validate.size("horizon", horizon, 1, MOST)
-    return _counter(_binary(horizon.bit_length()), nodes, num_streams, epsilon, noise_scale)
+    return _counter(_binary(validate.horizon(horizon)), nodes, num_streams, epsilon, noise_scale)
 
 
 def hybrid(*, num_streams: int, epsilon: ArrayLike, noise_scale: ArrayLike = 1.0, nodes: Nodes = own_draw) -> Counter:

@@ -36,7 +36,7 @@ def _upper(total, counts, radius, width):
 
 def _mishra_thakurta(num_arms, epsilon, horizon, tail_prob, share) -> Policy:
     num_arms = validate.size("num_arms", num_arms, 1, validate.MOST_ITEMS)
-    horizon = validate.size("horizon", horizon)
+    horizon = validate.horizon(horizon)
     validate.epsilon(epsilon)
     validate.scalar("tail_prob", tail_prob, "strictly between 0 and 1", lambda g: 0 < g < 1)
     log_t = max(1.0, math.log(horizon))
@@ -194,7 +194,9 @@ def dp_ucb_int(*, num_arms: int, epsilon: ArrayLike, rate: ArrayLike = 1.1, inte
     validate.epsilon(epsilon)
     validate.scalar("rate", rate, "above 1 and at most 1.5", lambda v: 1 < v <= 1.5)
     if interval is None:
-        interval = float(min(max(math.ceil(1.0 / validate.number(epsilon)), 1), 2**30))
+        interval = float(min(max(math.ceil(1.0 / validate.number("epsilon", epsilon)), 1), 2**30))
+
+    validate.scalar("interval", interval, "a number of pulls, from 1 to 2^30", lambda f: 1 <= f <= 2**30)
 
     @lanes.elementwise
     def noisy_mean(total, counts, z, exponent):

@@ -44,6 +44,7 @@ def dp_kl_ucb(*, num_arms: int, epsilon: ArrayLike, exploration: Callable[[Array
       ValueError: if an argument is out of range.
     """
     validate.epsilon(epsilon)
+    validate.exploration(exploration)
 
     def index(release, t, z):
         return central.private_kl_index(release.total, release.counts, t, central.single(epsilon), exploration)

@@ -64,10 +64,11 @@ def dp_se(*, num_arms: int, epsilon: ArrayLike, horizon: int, lengths: ArrayLike
       ValueError: if an argument is out of range.
     """
     num_arms = validate.size("num_arms", num_arms, 1, validate.MOST_ITEMS)
-    horizon = validate.size("horizon", horizon)
+    horizon = validate.horizon(horizon)
     validate.epsilon(epsilon)
     if lengths is None:
-        lengths = epoch_lengths(num_arms, validate.number(epsilon), horizon)
+        lengths = epoch_lengths(num_arms, validate.number("epsilon", epsilon), horizon)
+    validate.table("lengths", lengths, (_EPOCHS, num_arms), "numbers of pulls, from 1 to 2^31", lambda r: (r >= 1) & (r <= 2**31))
     table = jnp.asarray(lengths, jnp.float32).reshape(-1)
 
     @lanes.elementwise

@@ -41,8 +41,15 @@ def _gamma(shape: Array, normals: Array, uniforms: Array) -> Array:
     return value
 
 
-def beta(first: Array, second: Array, normals: Array, uniforms: Array) -> Array:
-    """Beta(a, b) variables from declared draws, as a ratio of gamma variables; both parameters at least 1.
+@lanes.elementwise
+def _log_ratio(x, y):
+    return jnp.log(x) - jnp.log(y)
+
+
+def beta_log_odds(first: Array, second: Array, normals: Array, uniforms: Array) -> Array:
+    """log(x / (1 - x)) of Beta(a, b) variables x from declared draws; both parameters at least 1.
+
+    x / (1 - x) is a ratio of gamma variables. The order is that of the variables, and close to 1 they can still be told apart.
 
     Args:
       first: a, float32 [n].
@@ -51,7 +58,7 @@ def beta(first: Array, second: Array, normals: Array, uniforms: Array) -> Array:
       uniforms: [tries, 2, n], uniform on (0, 1).
     """
     x, y = _gamma(first, normals[:, 0], uniforms[:, 0]), _gamma(second, normals[:, 1], uniforms[:, 1])
-    return x / (x + y)
+    return _log_ratio(x, y)
 
 
 def _policy(num_arms, epsilon, index, more_draws=None) -> Policy:
@@ -111,7 +118,7 @@ def lazy_dp_ts(*, num_arms: int, epsilon: ArrayLike) -> Policy:
     def index(release, t, z):
         total = raised(release.total, indices.log_round(t), 1.0 / central.single(epsilon))
         mean, size = central.clipped_mean(total, release.counts), release.counts.astype(jnp.float32)
-        return beta(mean * size + 1.0, (1.0 - mean) * size + 1.0, z["normal"], z["uniform"])
+        return beta_log_odds(mean * size + 1.0, (1.0 - mean) * size + 1.0, z["normal"], z["uniform"])
 
     shape = (TRIES, 2, num_arms)
     return _policy(num_arms, epsilon, index, {"normal": draws.normal(shape), "uniform": draws.uniform(shape)})

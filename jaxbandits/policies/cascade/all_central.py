@@ -69,8 +69,9 @@ def all_dp_ucb1(
     several = list_len > 1
     click_level = epsilon / (4 if several else 1) if epsilon_click is None else epsilon_click
     examined_level = epsilon / (2 * max(list_len - 1, 1)) if epsilon_examined is None else epsilon_examined
-    validate.epsilon(click_level, "epsilon_click")
-    validate.epsilon(examined_level, "epsilon_examined")
+    for name, level in (("epsilon_click", epsilon_click), ("epsilon_examined", epsilon_examined)):
+        if level is not None:
+            validate.epsilon(level, name)
     spent = 2 * click_level + (list_len - 1) * examined_level if several else click_level
     validate.budget("2 epsilon_click + (list_len - 1) epsilon_examined" if several else "epsilon_click", spent, epsilon)
     clicks = counters.hybrid(num_streams=num_items, epsilon=click_level)

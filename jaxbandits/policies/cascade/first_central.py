@@ -6,7 +6,7 @@ the same for two neighbouring runs, so one entry of one stream changes, and ever
 of items nor the length of the list enters.
 
 These are proposals of this project; no paper prints them. An item without a release comes first, among those the one displayed
-least often; other ties go to the lowest number, which the problem assigns at random for each seed.
+least often in the first num_items rounds; other ties go to the lowest number, which the problem assigns at random for each seed.
 """
 
 import dataclasses
@@ -85,7 +85,8 @@ def first_dp_ucb1(*, num_items: int, list_len: int, epsilon: ArrayLike, counter:
       ValueError: if a size or epsilon is out of range.
     """
     num_items, list_len = validate.list_sizes(num_items, list_len)
-    streams = counter(num_streams=num_items, epsilon=epsilon)
+    validate.epsilon(epsilon)
+    streams = counters.made_by(counter, num_streams=num_items, epsilon=epsilon)
     return _policy(num_items=num_items, list_len=list_len, counter=streams, index=central.ucb1(streams))
 
 
@@ -106,6 +107,7 @@ def first_dp_lazy_ucb1(*, num_items: int, list_len: int, epsilon: ArrayLike) -> 
       ValueError: if a size or epsilon is out of range.
     """
     num_items, list_len = validate.list_sizes(num_items, list_len)
+    validate.epsilon(epsilon)
     streams = counters.forgetting(num_streams=num_items, epsilon=epsilon)
     return _policy(num_items=num_items, list_len=list_len, counter=streams, index=central.newest_batch_ucb(epsilon))
 
@@ -139,5 +141,7 @@ def first_dp_kl_ucb(
     """
     num_items, list_len = validate.list_sizes(num_items, list_len)
     refresh_every = validate.size("refresh_every", refresh_every)
+    validate.epsilon(epsilon)
+    validate.exploration(exploration)
     streams = counters.accumulating(num_streams=num_items, epsilon=epsilon)
     return _policy(num_items=num_items, list_len=list_len, counter=streams, index=central.kl_ucb(epsilon, exploration, refresh_every))

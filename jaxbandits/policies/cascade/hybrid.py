@@ -118,7 +118,7 @@ def hybrid_ucb(
       ValueError: if an argument is out of range.
     """
     num_items, list_len = _checked(num_items, list_len, epsilon, order_constant, radius_scale)
-    horizon = validate.size("horizon", horizon)
+    horizon = validate.horizon(horizon)
     factor = radius_scale * order_constant * 3.0 * num_items / epsilon
 
     log_n = np.float32(np.log(horizon) ** 1.5)
