@@ -1,6 +1,9 @@
 """Bandit algorithms under differential privacy, simulated by the thousand."""
 
-from jaxbandits import mechanisms, policies, problems
+import importlib
+from typing import Any
+
+from jaxbandits import mechanisms, policies, problems, stats, theory
 from jaxbandits.core import Claim, Draw, Policy, Problem, Round
 from jaxbandits.run import run
 from jaxbandits.study import Study, linear_checkpoints, log_checkpoints
@@ -18,5 +21,14 @@ __all__ = [
     "policies",
     "problems",
     "run",
+    "stats",
+    "theory",
 ]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """``jaxbandits.plot``, when it is asked for: it imports matplotlib."""
+    if name == "plot":
+        return importlib.import_module("jaxbandits.plot")
+    raise AttributeError(f"module 'jaxbandits' has no attribute {name!r}")

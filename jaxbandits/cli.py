@@ -4,6 +4,7 @@ The same factories as the library. An error of the library is one line; the exit
 """
 
 import dataclasses
+import difflib
 import functools
 import inspect
 import json
@@ -16,7 +17,7 @@ import numpy as np
 import tyro
 import xarray as xr
 
-from jaxbandits import policies, problems, validate
+from jaxbandits import __version__, policies, problems, validate
 from jaxbandits.core import Policy
 from jaxbandits.dataset import claims
 from jaxbandits.run import run
@@ -32,7 +33,7 @@ INSTANCES = {"two-level": problems.two_level, "linear": problems.linear}
 
 @dataclasses.dataclass(frozen=True)
 class List:
-    """Lists the policies with their arguments and what they claim at epsilon 1, delta 1e-3."""
+    """Lists the policies and what they claim at epsilon 1, delta 1e-3; with --json also their arguments."""
 
     json: bool = False
     """Print JSON."""
@@ -111,6 +112,8 @@ class Run:
     def __call__(self) -> None:
         """Runs, prints, draws."""
         study = self.study()
+        for name, path in (("plot", self.plot), ("save", self.save)):
+            _check_path(name, path)
         dataset = run(study, store=self.store, progress=self.progress)
         _report(dataset, study, as_json=self.json)
         if self.save:
@@ -120,13 +123,23 @@ class Run:
 
     def study(self) -> Study:
         """The study that the options describe."""
-        chosen = {}
         for name in self.policies:
             if name not in POLICIES:
-                raise ValueError(f"policies must be among {', '.join(POLICIES)}; got {name!r}")
-            parameters = inspect.signature(POLICIES[name]).parameters
-            fixed = {"delta": self.delta, "noise_scale": self.noise_scale, "radius_scale": self.radius_scale}
-            chosen[name] = functools.partial(POLICIES[name], **{k: v for k, v in fixed.items() if k in parameters})
+                close = difflib.get_close_matches(name, POLICIES, n=1)
+                hint = f"did you mean {close[0]!r}? " if close else ""
+                raise ValueError(f"policies must be those of `jaxbandits list`; got {name!r}. {hint}".strip())
+        takers = {name: set(inspect.signature(POLICIES[name]).parameters) for name in self.policies}
+        needy = [name for name, parameters in takers.items() if "epsilon" in parameters]
+        if needy and not self.epsilon:
+            raise ValueError(f"epsilon is needed by {', '.join(needy)}: add, for example, --epsilon 1")
+        fixed = {"delta": self.delta, "noise_scale": self.noise_scale, "radius_scale": self.radius_scale}
+        defaults = {f.name: f.default for f in dataclasses.fields(self)}
+        for option, value in fixed.items():
+            if value != defaults[option] and not any(option in parameters for parameters in takers.values()):
+                raise ValueError(f"{option} is an argument of none of these policies; got {value:g}")
+        chosen = {
+            name: functools.partial(POLICIES[name], **{k: v for k, v in fixed.items() if k in takers[name]}) for name in self.policies
+        }
         return Study(
             problem=self._problem(),
             policies=chosen,
@@ -166,8 +179,25 @@ class Plot:
         """Draws."""
         if not self.dataset.is_file():
             raise ValueError(f"dataset must be a file; got {str(self.dataset)!r}")
-        with xr.open_dataset(self.dataset, engine="scipy") as dataset:
-            _draw(dataset.load(), self.out)
+        _check_path("plot", self.out)
+        try:
+            dataset = xr.load_dataset(self.dataset, engine="scipy")
+        except Exception as error:  # whatever the readers make of a file that is not theirs
+            raise ValueError(f"dataset must be a file that `jaxbandits run --save` wrote; got {str(self.dataset)!r}") from error
+        _draw(dataset, self.out)
+
+
+FORMATS = (".pdf", ".png", ".svg", ".eps", ".jpg", ".webp")
+
+
+def _check_path(name: str, path: pathlib.Path | None) -> None:
+    """Refuses a file that could not be written, before anything is run."""
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise ValueError(f"{name} must be a file in a directory that exists; got {str(path)!r}")
+    if name == "plot" and path.suffix not in FORMATS:
+        raise ValueError(f"{name} must end in one of {', '.join(FORMATS)}; got {str(path)!r}")
 
 
 def _draw(dataset: xr.Dataset, path: pathlib.Path) -> None:
@@ -211,6 +241,9 @@ def _report(dataset: xr.Dataset, study: Study, *, as_json: bool) -> None:
 
 def main() -> None:
     """Entry point of the ``jaxbandits`` command."""
+    if sys.argv[1:] == ["--version"]:
+        print(__version__)
+        return
     command = tyro.extras.subcommand_cli_from_dict(
         {"list": List, "run": Run, "plot": Plot}, description="Bandit algorithms under differential privacy, simulated by the thousand."
     )

@@ -158,7 +158,8 @@ class Policy(NamedTuple):
 
     ``report`` gets only the device's draws and ``act`` and ``update`` only the server's, so neither side knows the noise of the
     other. Noise of a central policy is drawn on the server and added in ``update``. In a cascade the action is int32 [list_len],
-    the items from the top; the feedback is the position of the click, int32 (), from 0, and list_len if there is none.
+    the items from the top; the feedback is the position of the click, int32 (), from 0, and list_len if there is none. In a K-armed
+    bandit the action is int32 [1], a list of one arm, and the feedback the reward, int32 ().
 
     Attributes:
       claim: what the policy says about privacy. It is the author's word: nothing here proves it.

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.core import NON_PRIVATE, Bound, Claim, Draw
+from jaxbandits.core import NON_PRIVATE, Bound, Claim, Draw, Policy, Problem
 
 FAMILY_SIZES = ("num_items", "list_len", "num_arms")
 """Sizes that tell families of problems apart: a policy that takes one does not play a problem without it."""
@@ -20,6 +20,9 @@ def bound(name: str, factory: Any) -> Bound:
         if factory.args:
             raise ValueError(f"{name} must fix its arguments by keyword; got positional {factory.args!r}")
         arguments, factory = {**factory.keywords, **arguments}, factory.func
+    if isinstance(factory, Policy | Problem):
+        kind = type(factory).__name__
+        raise ValueError(f"{name} must be a factory, not the {kind} it returns: functools.partial(factory, ...) fixes its arguments")
     if not callable(factory):
         raise ValueError(f"{name} must be a factory, a function returning a Problem or a Policy; got {factory!r}")
     try:
@@ -97,5 +100,6 @@ def require(name: str, factory: Bound, axes: Mapping[str, Any]) -> None:
     """Refuses a factory with an argument that is neither fixed, nor swept, nor optional."""
     for parameter in _parameters(factory).values():
         optional = parameter.default is not parameter.empty or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        has = f", which has {', '.join(axes)}" if axes else ""
         if not optional and parameter.name not in factory.arguments and parameter.name not in axes:
-            raise ValueError(f"{name} needs {parameter.name!r}: fix it with functools.partial or put it in the grid")
+            raise ValueError(f"{name} needs {parameter.name!r}: fix it with functools.partial or put it in the grid{has}")

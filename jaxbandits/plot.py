@@ -88,6 +88,12 @@ def _selected(dataset: xr.Dataset, keep: Sequence[str]) -> xr.Dataset:
     return dataset
 
 
+def _from_zero(ax: Axes) -> None:
+    """Starts a linear axis of regret at 0, still free to grow when more is drawn."""
+    if ax.get_yscale() == "linear" and min((float(np.nanmin(line.get_ydata())) for line in ax.lines), default=0.0) >= 0:
+        ax.set_ylim(bottom=0, auto=True)
+
+
 def _draw(ax: Axes, x: np.ndarray, band: xr.Dataset, label: str, style: dict[str, Any]) -> None:
     (line,) = ax.plot(x, band["mean"].values, label=label, **style)
     ax.fill_between(x, band["low"].values, band["high"].values, color=line.get_color(), alpha=0.18, linewidth=0)
@@ -124,7 +130,7 @@ def regret(
     ax.set_xlabel("round")
     ax.set_ylabel("cumulative regret" if metric == "regret" else metric)
     ax.set_xlim(float(dataset["round"][0]), float(dataset["round"][-1]))
-    ax.set_ylim(bottom=0, auto=True)  # still free to grow when more is drawn
+    _from_zero(ax)
     ax.xaxis.set_major_formatter(EngFormatter(sep=""))
     ax.legend()
     return ax
@@ -165,6 +171,7 @@ def regret_against(
         style = {"color": COLOURS[i % len(COLOURS)], **few, **(styles or {}).get(policy, {})}
         _draw(ax, dataset[axis].values, band(values.sel(policy=policy)), _label(dataset, policy), style)
     ax.set_xlabel(f"nominal {axis}" if axis == "epsilon" and (dataset["claim"] == "no guarantee").any() else axis)
+    _from_zero(ax)
     ax.yaxis.set_major_formatter(EngFormatter(sep=""))
     ax.set_ylabel(f"{'regret' if metric == 'regret' else metric} after {int(dataset['round'][-1]):,} rounds")
     ax.legend()
@@ -183,6 +190,7 @@ def bound(ax: Axes, rounds: np.ndarray, values: np.ndarray, label: str, **style:
       style: matplotlib line arguments.
     """
     ax.plot(rounds, values, **{"linestyle": "--", "linewidth": 1.0, "color": "#555555", "label": label, **style})
+    _from_zero(ax)
     ax.legend()
     return ax
 

@@ -103,7 +103,7 @@ class Store:
         if group.attrs.get("digest") != self.digests[policy]:
             raise _Refused(
                 f"store must hold results of the same functions; in {str(self.path)!r} those of {policy!r} came from others, or from "
-                "another version of JAX: choose another path, or remove the store"
+                "another version of jaxbandits or JAX: choose another path, or remove the store"
             )
         if any(name not in group for name in self._quantities):
             return {}

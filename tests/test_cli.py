@@ -65,7 +65,12 @@ def test_a_click_log(command, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--policies", "nope"], "policies must be among all_dp_ucb1"),
+        (["--policies", "nope"], "policies must be those of `jaxbandits list`; got 'nope'"),
+        (["--policies", "dp_imd"], "did you mean 'dp_imed'?"),
+        (["--policies", "first_ldp_ucb1"], "epsilon is needed by first_ldp_ucb1"),
+        (["--policies", "cascade_ucb1", "--noise-scale", 0.1], "noise_scale is an argument of none of these policies; got 0.1"),
+        (["--policies", "cascade_ucb1", "--plot", "nowhere/a.png"], "plot must be a file in a directory that exists"),
+        (["--policies", "cascade_ucb1", "--plot", "a.foo"], "plot must end in one of"),
         (["--policies", "laplace_ucb"], "policy 'laplace_ucb' needs 'epsilon'"),
         (["--policies", "laplace_ucb", "--epsilon", "-1"], "epsilon must be a positive number"),
         (["--policies", "gaussian_ucb", "--epsilon", "1", "--delta", "2"], "delta must be strictly between 0 and 1; got 2.0"),

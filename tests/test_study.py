@@ -227,3 +227,13 @@ def test_checkpoints():
     for bad in (0, -1, 2.5):
         with pytest.raises(ValueError, match="horizon must be an integer from 1 to"):
             log_checkpoints(bad)
+
+
+def test_a_factory_that_was_called_and_a_misspelt_axis_are_named():
+    problem = partial(cascade, means=np.full(4, 0.3), list_len=2)
+    with pytest.raises(ValueError, match="problem must be a factory, not the Problem it returns"):
+        Study(problem=problem(), policies={"p": policies.cascade_ucb1})
+    with pytest.raises(ValueError, match=r"policies\['p'\] must be a factory, not the Policy it returns"):
+        Study(problem=problem, policies={"p": policies.cascade_ucb1(num_items=4, list_len=2)})
+    with pytest.raises(ValueError, match="policy 'p' needs 'epsilon': .* put it in the grid, which has eps"):
+        Study(problem=problem, policies={"p": policies.first_ldp_ucb1}, grid={"eps": [1.0]})

@@ -176,6 +176,22 @@ def generate(plan: Layout, seed: ArrayLike, replica: ArrayLike, rounds: Array) -
     return result
 
 
+def sample(declared: Draws, *, seed: int = 0, replica: int = 0, round: int = 1) -> dict[str, Array]:
+    """Numbers for declared draws, for one lane in one round: to try a mechanism or a policy outside of a study.
+
+    Args:
+      declared: the draws by name, such as ``counter.draws(1)`` or ``policy.server_draws``.
+      seed: of the study.
+      replica: which of its seeds.
+      round: the round.
+
+    Returns:
+      each draw's numbers, of its shape; those that the server would get in a study.
+    """
+    found = generate(layout({SERVER: declared}), jnp.uint32(seed), jnp.asarray([replica], jnp.uint32), jnp.asarray([round], jnp.int32))
+    return {name: value[0, ..., 0] for name, value in found[SERVER].items()}
+
+
 def _values(packed: Array, draw: Draw, offset: int) -> Array:
     """The values of one draw, whose words start at ``offset`` in blocks [C, H, B] of two words each."""
     size = math.prod(draw.shape)

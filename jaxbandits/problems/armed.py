@@ -27,6 +27,8 @@ class ArmedInstance(NamedTuple):
 def armed(*, means: ArrayLike) -> Problem:
     """A K-armed bandit with rewards in {0, 1}.
 
+    The action is int32 [1], a list of one arm; the feedback is the reward, int32 ().
+
     Args:
       means: [num_arms], mean rewards in [0, 1]. Their order does not matter.
 

@@ -40,7 +40,7 @@ def private_divergence(x: ArrayLike, q: ArrayLike, epsilon: float) -> Curve:
         log_part = np.log(q) - epsilon
         log_kept = np.logaddexp(np.log1p(-q), log_part)
         moved = log_part - log_kept > np.log(x)
-    log_kept = np.where(log_kept > np.log(0.5), np.log1p(q * np.expm1(-epsilon)), log_kept)
+        log_kept = np.where(log_kept > np.log(0.5), np.log1p(q * np.expm1(-epsilon)), log_kept)
     return np.where(moved, -epsilon * x - log_kept, bernoulli_kl(x, q))
 
 

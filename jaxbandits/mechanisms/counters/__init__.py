@@ -1,4 +1,14 @@
-"""Continual counters: noisy sums of streams, released while they grow, all with one interface (``Counter``)."""
+"""Continual counters: noisy sums of streams, released while they grow, all with one interface (``Counter``).
+
+On their own, for two streams, the second of which gets a 1:
+
+    counter = counters.hybrid(num_streams=2, epsilon=1.0)
+    z = draws.sample(counter.draws(1), round=1)  # of jaxbandits.engine
+    stream, value, where = jnp.array([1]), jnp.array([1]), jnp.array([True])
+    state = counter.insert(counter.init(), stream, value, where, z)
+    counter.read(state).total, counter.law(1).variance
+    counter.scale * counter.tail(state.counts, jnp.log(2 / 0.05))  # exceeded with probability at most 0.05
+"""
 
 from jax.typing import ArrayLike
 

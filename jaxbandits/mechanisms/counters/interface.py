@@ -26,19 +26,31 @@ LEAST_EPSILON = 1e-16
 
 
 class Release(NamedTuple):
-    """The newest release of every stream."""
+    """The newest release of every stream.
 
-    total: Array  # [num_streams], float32: the noisy sum; 0 before the first release
-    counts: Array  # [num_streams], int32: how many entries it sums
-    waiting: Array  # [num_streams], int32: entries inserted since
+    Attributes:
+      total: float32 [num_streams], the noisy sum; 0 before the first release.
+      counts: int32 [num_streams], how many entries it sums.
+      waiting: int32 [num_streams], entries inserted since.
+    """
+
+    total: Array
+    counts: Array
+    waiting: Array
 
 
 class Law(NamedTuple):
-    """The noise in one release: a sum of independent variables, of mean 0."""
+    """The noise in one release: a sum of independent variables, of mean 0.
 
-    scales: np.ndarray  # float64 [groups]: Laplace scales, or standard deviations of normal noise
-    counts: np.ndarray  # int64 [groups]: how many variables of each
-    per_variable: float = 2.0  # variance of a variable of scale 1: 2 for Laplace, 1 for normal noise
+    Attributes:
+      scales: float64 [groups], Laplace scales, or standard deviations of normal noise.
+      counts: int64 [groups], how many variables of each.
+      per_variable: variance of a variable of scale 1: 2 for Laplace, 1 for normal noise.
+    """
+
+    scales: np.ndarray
+    counts: np.ndarray
+    per_variable: float = 2.0
 
     @property
     def variance(self) -> float:
@@ -51,7 +63,8 @@ class Counter(NamedTuple):
 
     Attributes:
       claim: what it says about privacy.
-      draws: how many streams an insertion touches -> the draws it needs.
+      draws: how many streams an insertion touches -> the draws it needs. ``engine.draws.sample`` makes numbers of them outside of a
+        study.
       init: () -> state, which has the entries of each stream so far as ``counts``, int32 [num_streams].
       insert: (state, streams int32 [k], values int32 [k], where bool [k], draws) -> state. The streams are distinct; one whose
         ``where`` is false gets no entry.
