@@ -71,7 +71,7 @@ def test_a_click_log(command, tmp_path):
         (["--policies", "cascade_ucb1", "--noise-scale", 0.1], "noise_scale is an argument of none of these policies; got 0.1"),
         (["--policies", "cascade_ucb1", "--plot", "nowhere/a.png"], "plot must be a file in a directory that exists"),
         (["--policies", "cascade_ucb1", "--plot", "a.foo"], "plot must end in one of"),
-        (["--policies", "laplace_ucb"], "policy 'laplace_ucb' needs 'epsilon'"),
+        (["--policies", "laplace_ucb"], "epsilon is needed by laplace_ucb: add, for example, --epsilon 1"),
         (["--policies", "laplace_ucb", "--epsilon", "-1"], "epsilon must be a positive number"),
         (["--policies", "gaussian_ucb", "--epsilon", "1", "--delta", "2"], "delta must be strictly between 0 and 1; got 2.0"),
         (["--policies", "cascade_ucb1", "--horizon", "0"], "horizon must be an integer from 1"),

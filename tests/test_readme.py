@@ -44,7 +44,7 @@ def test_python_blocks_run(tmp_path, monkeypatch, capsys):
 
 def test_every_policy_and_counter_is_in_the_tables():
     names = [*cascade.__all__, *armed.__all__, *(name for name in counters.__all__ if name.islower())]
-    helpers = {"adaptive_size", "lazy_size", "own_draw", "square_root_factor"}
+    helpers = {"made_by", "adaptive_size", "lazy_size", "own_draw", "square_root_factor"}
     assert [name for name in names if name not in helpers and f"`{name}`" not in README] == []
 
 

@@ -235,5 +235,5 @@ def test_a_factory_that_was_called_and_a_misspelt_axis_are_named():
         Study(problem=problem(), policies={"p": policies.cascade_ucb1})
     with pytest.raises(ValueError, match=r"policies\['p'\] must be a factory, not the Policy it returns"):
         Study(problem=problem, policies={"p": policies.cascade_ucb1(num_items=4, list_len=2)})
-    with pytest.raises(ValueError, match="policy 'p' needs 'epsilon': .* put it in the grid, which has eps"):
+    with pytest.raises(ValueError, match=r"policy 'p' needs 'epsilon': .* put it in the grid, which has eps"):
         Study(problem=problem, policies={"p": policies.first_ldp_ucb1}, grid={"eps": [1.0]})

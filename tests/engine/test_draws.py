@@ -264,3 +264,12 @@ def test_nothing_declared_is_nothing_made():
     assert generate({}) == {}
     assert generate({draws.USERS: {}, draws.DEVICE: {}}) == {draws.USERS: {}, draws.DEVICE: {}}
     assert set(generate({draws.USERS: {}, draws.DEVICE: {"u": draws.uniform()}})[draws.DEVICE]) == {"u"}
+
+
+def test_a_sample_is_what_the_server_would_get():
+    declared = {"noise": draws.laplace((3,)), "coin": draws.uniform()}
+    numbers = draws.generate(draws.layout({draws.SERVER: declared}), 4, jnp.array([7], jnp.uint32), jnp.array([9], jnp.int32))[draws.SERVER]
+    found = draws.sample(declared, seed=4, replica=7, round=9)
+    assert {name: x.shape for name, x in found.items()} == {"noise": (3,), "coin": ()}
+    for name, x in found.items():
+        np.testing.assert_array_equal(x, numbers[name][0, ..., 0])

@@ -69,6 +69,19 @@ def test_counts_are_exact_beyond_float32():
     )
 
 
+def test_add_at_of_a_long_table_is_the_same():
+    """Long tables and lists are scattered into instead of swept over."""
+    rng = np.random.default_rng(8)
+    table = rng.integers(0, 100, size=(700, LANES)).astype(np.int32)
+    items = np.stack([rng.permutation(700)[:5] for _ in range(LANES)], axis=-1).astype(np.int32)
+    value = rng.integers(1, 9, size=items.shape).astype(np.int32)
+    expected = table.copy()
+    for lane in range(LANES):
+        expected[items[:, lane], lane] += value[:, lane]
+    np.testing.assert_array_equal(over_lanes(lanes.add_at)(table, items, value), expected)
+    np.testing.assert_array_equal(lanes.add_at(jnp.asarray(table[:, 0]), items[:, 0], value[:, 0]), expected[:, 0])
+
+
 def test_least_first_moves_the_least_and_shifts_the_rest():
     items, count = jnp.array([7, 3, 9, 1], jnp.int32), jnp.array([5, 2, 4, 2], jnp.int32)
     np.testing.assert_array_equal(lanes.least_first(items, count), [3, 7, 9, 1])  # of 3 and 1, both seen twice, the first
