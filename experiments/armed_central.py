@@ -100,7 +100,7 @@ def figures(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> dict[str
             plot.regret_against(sweep.sel(means=name), "epsilon", styles=STYLES, ax=ax)
             lower = [theory.dp_lower(horizon=scale.sweep, means=means, epsilon=e) for e in EPSILONS]
             plot.bound(ax, np.asarray(EPSILONS), np.asarray(lower), "lower bound, asymptotic")
-            ax.set_title(f"means {name}; after {scale.sweep:,} rounds")
+            ax.set_title(f"means {name}")
         for ax in axes:
             ax.set_xscale("log")
             ax.set_yscale("log")

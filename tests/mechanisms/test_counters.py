@@ -258,6 +258,33 @@ def test_masked_insertions_leave_a_stream_as_it_is():
         assert after.table[3 * place + 2] == state.table[3 * place + 2]
 
 
+@pytest.mark.parametrize("name", [n for n in EVERY if "binary" not in n and n != "square root"])
+@pytest.mark.parametrize("count", [2**24 - 1, 2**24, 2**30 - 1, 2**30, 2**31 - 2])
+def test_the_entry_after_many(name, count):
+    """An entry after 2^24 to 2^31 - 2 others: counted in integers, and released within the noise of float32."""
+    counter = EVERY[name](num_streams=1, epsilon=1.0)
+    start = counter.init()
+    there = {
+        "counts": count,
+        "total": count // 2,
+        "released_counts": count,
+        "entered": count,
+        "entered_total": count // 2,
+        "size": count // 2,
+    }
+    state = start._replace(**{k: jnp.array([v], jnp.int32) for k, v in there.items() if k in start._fields})
+    shape = counter.draws(1)["noise"].shape
+    after = counter.insert(state, jnp.zeros(1, jnp.int32), jnp.ones(1, jnp.int32), jnp.ones(1, bool), {"noise": jnp.zeros(shape)})
+    assert after.counts.tolist() == [count + 1]
+    assert after.total.tolist() == [count // 2 + 1]
+    release = counter.read(after)
+    assert release.waiting.tolist() in ([0], [1])
+    if name in LAPLACE or "Honaker" in name:
+        if release.waiting[0] == 0 and name != "logarithmic":
+            assert abs(float(release.total[0]) - (count // 2 + 1)) <= 128
+    assert all(np.isfinite(x).all() for x in jax.tree.leaves(after))
+
+
 # ---- the square-root factorisation -----------------------------------------------------------------------------------------
 
 

@@ -77,7 +77,7 @@ class CascadeKLState(NamedTuple):
     upper: Array  # [num_items], float32
 
 
-def cascade_kl_ucb(*, num_items: int, list_len: int, refresh_every: int = 8) -> Policy:
+def cascade_kl_ucb(*, num_items: int, list_len: int, refresh_every: int = 16) -> Policy:
     """CascadeKL-UCB: index max{q: count kl(mean, q) <= log t + 3 log log t}.
 
     Regret as in ``theory.cascade``. Non-private.
@@ -86,7 +86,7 @@ def cascade_kl_ucb(*, num_items: int, list_len: int, refresh_every: int = 8) -> 
       num_items: number of items.
       list_len: length of the list, from 1 to num_items.
       refresh_every: an index is computed anew when its item was in the list, and all are every so many rounds; 1 is the
-        algorithm as published. The exploration function grows slowly, so 8 makes no visible difference.
+        algorithm as published. The exploration function grows slowly, so 16 makes no visible difference.
 
     Raises:
       ValueError: if a size is out of range.
