@@ -71,6 +71,8 @@ class Problem(NamedTuple):
       respond: (instance, action, draws) -> the user's raw feedback.
       regret: (instance, action) -> expected regret of the round, float32 ().
       legal: (instance, action) -> bool (): whether the action is one of the problem's at all. Looked at at checkpoints.
+      realised: (instance, action, draws) -> what the round lost by its draws, float32 (), to be recorded in place of the expected
+        regret; None, as usual, for the expected one.
     """
 
     sizes: Mapping[str, int]
@@ -82,6 +84,7 @@ class Problem(NamedTuple):
     respond: Callable[[PyTree, Array, Mapping[str, Array]], PyTree]
     regret: Callable[[PyTree, Array], Array]
     legal: Callable[[PyTree, Array], Array]
+    realised: Callable[[PyTree, Array, Mapping[str, Array]], Array] | None = None
 
 
 Status = Literal["sound", "calibrated", "paper", "non-private"]
@@ -213,14 +216,14 @@ def fingerprint(value: Any) -> Any:
 
 def _function_fingerprint(function: Callable) -> str:
     name = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', repr(function))}"
+    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
     if name.startswith("jaxbandits."):
-        return name
+        return f"{name}{json.dumps(fingerprint(cells))}" if cells else name
     try:
         source = inspect.getsource(function)
     except (OSError, TypeError):  # typed at a prompt, or not written in Python
         code = getattr(function, "__code__", None)
         source = re.sub(r"0x[0-9a-f]+", "", repr([getattr(code, part, b"") for part in ("co_code", "co_consts", "co_names")]))
-    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
     defaults = [getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)]
     inside = json.dumps([source, [fingerprint(c) for c in cells], fingerprint(defaults)])
     return f"{name}#{hashlib.sha256(inside.encode()).hexdigest()[:16]}"

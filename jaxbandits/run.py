@@ -205,7 +205,9 @@ def _collect(
     if not legal.all():
         at, lane = (int(i) for i in np.argwhere(~legal)[0])
         where = f"round {study.rounds[at]} of seed {int(seed[lane])}"
-        raise ValueError(f"policy {name!r} must show lists of different items of the problem; in {where} it did not")
+        raise ValueError(
+            f"policy {name!r} must choose legal actions, such as lists of different items of the problem; in {where} it did not"
+        )
     values = {k: np.moveaxis(v, -1, 0)[: len(point)].astype(np.float64) for k, v in record.items() if k != scan.LEGAL}
     for quantity, value in values.items():
         bad = ~np.isfinite(value) if quantity == "regret" else np.isnan(value)

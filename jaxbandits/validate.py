@@ -141,6 +141,15 @@ def probabilities(name: str, value: Any, length: int | None = None) -> None:
         _fail(name, value, allowed)
 
 
+def vector(name: str, value: Any) -> np.ndarray | None:
+    """A vector of at least one number, as float64; None for a traced one."""
+    allowed = "a vector of numbers"
+    numbers = _numbers(name, value, allowed) if _known(value) else value
+    if np.ndim(numbers) != 1 or np.shape(numbers)[0] < 1:
+        _fail(name, value, allowed)
+    return np.asarray(numbers) if _known(value) else None
+
+
 def table(name: str, value: Any, shape: tuple[int, ...], what: str, test: Callable[[np.ndarray], np.ndarray]) -> None:
     """An array of a shape, or a traced one, for whose numbers ``test`` holds."""
     allowed = f"an array of shape {shape} of {what}"

@@ -116,7 +116,7 @@ def _rehearse(program: Program, lanes: Lanes) -> Rehearsal:
     state = play("init", ask("preview", instance, setup))
     round_ = Round(t=t, context=ask("context", instance, users))  # pyright: ignore[reportArgumentType]
     action = play("act", state, round_, server)
-    length = problem.sizes.get("list_len")
+    length = problem.sizes.get("list_len", 1 if "num_arms" in problem.sizes else None)
     if not hasattr(action, "dtype") or action.dtype != jnp.int32 or (length is not None and action.shape != (length,)):
         wanted = "int32" if length is None else f"int32[{length}]"
         raise ValueError(f"act must return {wanted}, the items of the list; got {_kinds(action)}")
@@ -127,9 +127,12 @@ def _rehearse(program: Program, lanes: Lanes) -> Rehearsal:
         raise ValueError(f"update must return {same}: {_kinds(state)}; got {_kinds(after)}")
     if policy.settle is not None and _kinds(play("settle", state)) != _kinds(state):
         raise ValueError(f"settle must return a state of the same shapes and types as init: {_kinds(state)}")
-    regret = ask("regret", instance, action)
-    if _kinds(regret) != "float32[]":
-        raise ValueError(f"regret must return float32[]; got {_kinds(regret)}")
+    losses = {"regret": ask("regret", instance, action)}
+    if problem.realised is not None:
+        losses["realised"] = ask("realised", instance, action, users)
+    for name, loss in losses.items():
+        if _kinds(loss) != "float32[]":
+            raise ValueError(f"{name} must return float32[]; got {_kinds(loss)}")
     shapes = {name: _metric(trace, name, metric, state, instance) for name, metric in program.metrics}
     words = sum(d.words for group in (problem.draws, policy.device_draws, policy.server_draws) for d in group.values())
     kept = sum(math.prod(x.shape) * np.dtype(x.dtype).itemsize for x in jax.tree.leaves((instance, state)))

@@ -98,6 +98,10 @@ def _beats(program: Program, lanes: Lanes) -> _Beats:
     def update(args, state, t, action, message, z):
         return program.policy(**args).update(state, t, action, message, z)
 
+    def lose(args, instance, action, z):
+        of = program.problem(**args)
+        return of.regret(instance, action) if of.realised is None else of.realised(instance, action, z)
+
     return _Beats(
         plan=draws.layout({draws.USERS: problem.draws, draws.DEVICE: policy.device_draws, draws.SERVER: policy.server_draws}),
         see=of_problem("context"),
@@ -105,7 +109,7 @@ def _beats(program: Program, lanes: Lanes) -> _Beats:
         respond=of_problem("respond"),
         report=_each_lane(report, (-1, None, -1, -1, -1, -1)),
         update=_each_lane(update, (-1, -1, None, -1, -1, -1)),
-        regret=of_problem("regret"),
+        regret=_each_lane(lose, -1),
         legal=of_problem("legal"),
         settle=None if policy.settle is None else _each_lane(lambda args, state: program.policy(**args).settle(state), -1),
     )
@@ -165,7 +169,7 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
         feedback = once(beats.respond(lanes.problem, carry.instance, action, users))
         message = beats.report(lanes.policy, t, context, action, feedback, device)
         state = beats.update(lanes.policy, carry.state, t, action, message, server)
-        regret = sums.add(carry.regret, beats.regret(lanes.problem, carry.instance, action))
+        regret = sums.add(carry.regret, beats.regret(lanes.problem, carry.instance, action, users))
         return Carry(t=t, instance=carry.instance, state=state, regret=regret, action=action)
 
     def play_chunk(stop, carry: Carry) -> Carry:

@@ -1,7 +1,7 @@
 """The K-armed bandit: pull one arm, see its reward.
 
-An arm pays 1 with probability its mean, else 0, independently over rounds. The action is int32 [1], a list of one arm; the
-feedback is the reward, int32 ().
+Rewards are independent over rounds, of one law an arm. The action is int32 [1], a list of one arm; the feedback is the reward, int32 ()
+for bits and float32 () otherwise.
 """
 
 from typing import NamedTuple
@@ -14,6 +14,9 @@ from jax.typing import ArrayLike
 from jaxbandits import validate
 from jaxbandits.core import Problem
 from jaxbandits.engine import draws, lanes
+from jaxbandits.problems.rewards import Rewards, bernoulli
+
+_TWIN = "best arm's "
 
 
 class ArmedInstance(NamedTuple):
@@ -22,37 +25,52 @@ class ArmedInstance(NamedTuple):
     labels: Array  # [num_arms], int32: the policy's arm i is arm labels[i] of the problem
     means: Array  # [num_arms], float32, of the policy's arms
     best: Array  # (), float32: the largest
+    best_label: Array  # (), int32: the arm of the problem that has it
 
 
-def armed(*, means: ArrayLike) -> Problem:
-    """A K-armed bandit with rewards in {0, 1}.
+def armed(*, means: ArrayLike, rewards: Rewards = bernoulli, realised_regret: bool = False) -> Problem:
+    """A K-armed bandit.
 
-    The action is int32 [1], a list of one arm; the feedback is the reward, int32 ().
+    The action is int32 [1], a list of one arm; the feedback is the reward, int32 () for bits and float32 () otherwise.
 
     Args:
-      means: [num_arms], mean rewards in [0, 1]. Their order does not matter.
+      means: [num_arms], mean rewards. Their order does not matter.
+      rewards: what an arm pays, ``rewards.bernoulli``, ``rewards.gaussian()``, ``rewards.by_arm(...)`` or another law.
+      realised_regret: record the reward of a pull of the best arm, made in each round for this alone, less the reward obtained, as the
+        code of arXiv 2007.03121 does. It has the same mean as the expected regret, which is recorded by default, and more noise.
 
     Raises:
-      ValueError: if a mean lies outside [0, 1].
+      ValueError: if the means are not numbers or not those of the law: of bits they lie in [0, 1].
     """
-    validate.probabilities("means", means)
+    if not isinstance(rewards, Rewards):
+        raise ValueError(f"rewards must be Rewards, such as rewards.bernoulli; got {rewards!r}")
+    known = validate.vector("means", means)
+    if known is not None:
+        rewards.check(known)
     num_arms = validate.size("num_arms", np.shape(means)[0], 1, validate.MOST_ITEMS)
 
     def setup(z):
         given, labels = jnp.asarray(means, jnp.float32), lanes.shuffle(z["order"])
-        return ArmedInstance(labels=labels, means=lanes.take(given, labels), best=jnp.max(given))
+        best = jnp.argmax(given).astype(jnp.int32)
+        return ArmedInstance(labels=labels, means=lanes.take(given, labels), best=jnp.max(given), best_label=best)
 
     def respond(instance, action, z):
-        return (z["reward"] < lanes.take(instance.means, action)[0]).astype(jnp.int32)
+        return rewards.sample(lanes.take(instance.labels, action)[0], lanes.take(instance.means, action)[0], z)
 
+    def realised(instance, action, z):
+        twin = rewards.sample(instance.best_label, instance.best, {name: z[_TWIN + name] for name in rewards.draws})
+        return twin.astype(jnp.float32) - respond(instance, action, z).astype(jnp.float32)
+
+    twins = {_TWIN + name: draw for name, draw in rewards.draws.items()} if realised_regret else {}
     return Problem(
         sizes={"num_arms": num_arms},
         setup_draws={"order": draws.bits((2, num_arms)), "preview": draws.uniform((num_arms,))},
-        draws={"reward": draws.uniform()},
+        draws={**rewards.draws, **twins},
         setup=setup,
         preview=lambda instance, z: (z["preview"] < instance.means).astype(jnp.int32),
         context=lambda instance, z: (),
         respond=respond,
         regret=lambda instance, action: instance.best - lanes.take(instance.means, action)[0],
         legal=lambda instance, action: (action[0] >= 0) & (action[0] < num_arms),
+        realised=realised if realised_regret else None,
     )

@@ -31,6 +31,11 @@ def two_level(num_items: int = 20, num_good: int = 4, base_prob: float = 0.2, ga
     return means
 
 
+def twenty_arms() -> np.ndarray:
+    """One arm of 0.9, five each of 0.8, 0.7 and 0.6, and four of 0.5: the instance of arXiv 2007.03121; float64 [20]."""
+    return np.repeat([0.9, 0.8, 0.7, 0.6, 0.5], [1, 5, 5, 5, 4])
+
+
 def linear(num_items: int = 20, high: float = 0.5, low: float = 0.05) -> np.ndarray:
     """Equally spaced attraction probabilities from ``high`` down to ``low``.
 

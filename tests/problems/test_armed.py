@@ -43,7 +43,14 @@ def test_regret_is_the_gap_and_exactly_0_for_a_best_arm():
 
 
 def test_arms_come_in_an_order_of_their_own():
-    labels = np.stack([instance(r)[1].labels for r in range(400)])
+    study = Study(
+        problem=partial(armed, means=np.asarray(MEANS)),
+        policies={"p": policies.ucb1},
+        seeds=400,
+        horizon=1,
+        metrics={"labels": lambda state, instance: instance.labels},
+    )
+    labels = run(study, progress=False)["labels"].values.reshape(400, 4).astype(int)
     assert (np.sort(labels, axis=1) == np.arange(4)).all()
     share = (labels == 0).mean(axis=0)
     assert np.abs(share - 0.25).max() < 4 * math.sqrt(0.25 * 0.75 / 400)

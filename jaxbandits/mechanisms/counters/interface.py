@@ -132,5 +132,7 @@ def claim(epsilon: Any, noise_scale: Any, *, sensitivity: str = "1 in one stream
 
 def count_in(counts: Array, total: Array, streams: Array, values: Array, where: Array) -> tuple[Array, Array]:
     """Entries and exact sums of the streams, int32, after an insertion."""
+    if values.dtype != jnp.int32:
+        raise ValueError(f"values must be int32: a counter sums bits; got {values.dtype}")
     added = jnp.where(where, values, 0)
     return lanes.add_at(counts, streams, where.astype(jnp.int32)), lanes.add_at(total, streams, added)

@@ -1,10 +1,20 @@
-"""K-armed bandits under central privacy: policies that pull one arm and see its reward."""
+"""K-armed bandits under local and central privacy: policies that pull one arm and see its reward."""
 
 from jaxbandits.policies.armed.adap import adap_kl_ucb, adap_ucb
 from jaxbandits.policies.armed.counting import dp_ucb, dp_ucb_bound, dp_ucb_int, mishra_thakurta_ucb, mishra_thakurta_ucb_split
 from jaxbandits.policies.armed.divergence import dp_imed, dp_kl_ucb
 from jaxbandits.policies.armed.elimination import dp_se
 from jaxbandits.policies.armed.lazy import lazy_dp_ts, lazy_ucb
+from jaxbandits.policies.armed.local import (
+    ldp_kl_ucb,
+    ldp_ucb_bernoulli,
+    ldp_ucb_bernoulli_sigmoid,
+    ldp_ucb_laplace,
+    ldp_ucb_laplace_chernoff,
+    ldp_ucb_laplace_sigmoid,
+    sigmoid_ucb1,
+    ucb1,
+)
 
 __all__ = [
     "adap_kl_ucb",
@@ -17,6 +27,14 @@ __all__ = [
     "dp_ucb_int",
     "lazy_dp_ts",
     "lazy_ucb",
+    "ldp_kl_ucb",
+    "ldp_ucb_bernoulli",
+    "ldp_ucb_bernoulli_sigmoid",
+    "ldp_ucb_laplace",
+    "ldp_ucb_laplace_chernoff",
+    "ldp_ucb_laplace_sigmoid",
     "mishra_thakurta_ucb",
     "mishra_thakurta_ucb_split",
+    "sigmoid_ucb1",
+    "ucb1",
 ]

@@ -103,6 +103,7 @@ def dp_ucb_bound(*, num_arms: int, epsilon: ArrayLike) -> Policy:
       ValueError: if an argument is out of range.
     """
     num_arms = validate.size("num_arms", num_arms, 1, validate.MOST_ITEMS)
+    validate.epsilon(epsilon)
     streams = counters.hybrid(num_streams=num_arms, epsilon=epsilon)
 
     @lanes.elementwise
@@ -140,6 +141,7 @@ def dp_ucb(*, num_arms: int, epsilon: ArrayLike) -> Policy:
       ValueError: if an argument is out of range.
     """
     num_arms = validate.size("num_arms", num_arms, 1, validate.MOST_ITEMS)
+    validate.epsilon(epsilon)
     streams = counters.hybrid(num_streams=num_arms, epsilon=epsilon)
     every = jnp.arange(num_arms, dtype=jnp.int32)
 

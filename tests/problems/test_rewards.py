@@ -1,0 +1,115 @@
+"""Laws of rewards, and regret realised instead of expected."""
+
+import math
+from functools import partial
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxbandits import Study, run
+from jaxbandits.core import fingerprint
+from jaxbandits.engine import draws
+from jaxbandits.mechanisms import bernoulli, laplace, squashed
+from jaxbandits.policies import armed as policies
+from jaxbandits.problems import armed, rewards, twenty_arms
+
+U = (np.arange(20_000, dtype=np.float64) + 0.5) / 20_000
+
+
+def sampled(law, arm, mean, u=U):
+    return np.asarray(law.sample(jnp.int32(arm), jnp.float32(mean), {"reward": jnp.asarray(u, jnp.float32)}), np.float64)
+
+
+def test_the_mixed_laws_are_those_of_the_paper():
+    """By their distribution functions at the same uniforms, arm by arm."""
+    law, means = rewards.mixed(), twenty_arms()
+    assert means.tolist() == [0.9] + [0.8] * 5 + [0.7] * 5 + [0.6] * 5 + [0.5] * 4
+    np.testing.assert_allclose(sampled(law, 3, 0.8), stats.beta(4, 1).ppf(U), atol=1e-6)
+    np.testing.assert_allclose(sampled(law, 19, 0.5), U, atol=1e-6)
+    for arm, mean in ((0, 0.9), (12, 0.6)):
+        assert set(sampled(law, arm, mean)) == {0.0, 1.0}
+    assert sorted(set(sampled(law, 6, 0.7))) == pytest.approx([0.4, 1.0])
+    for arm, mean in enumerate(means):
+        assert sampled(law, arm, mean).mean() == pytest.approx(mean, abs=1e-4)
+
+
+def test_normal_rewards():
+    law = rewards.gaussian(2.0)
+    assert law.draws["reward"] == draws.normal()
+    assert sampled(law, 0, 0.5, np.array([-1.0, 0.0, 1.5])).tolist() == [-1.5, 0.5, 3.5]
+    with pytest.raises(ValueError, match="deviation must be"):
+        rewards.gaussian(-1.0)
+
+
+@pytest.mark.parametrize(
+    ("means", "law", "message"),
+    [
+        ([0.5, 1.5], rewards.bernoulli, "means must be a vector of numbers in"),
+        ([0.5, math.inf], rewards.gaussian(), "means must be finite"),
+        ([0.5, 0.8], rewards.by_arm([rewards.bit_quantile]), "quantiles must be one for each of the 2 means; got 1"),
+        ([0.5, 0.7], rewards.by_arm([rewards.bit_quantile, rewards.power_quantile(4)]), "arm 1 has 0.8 by its quantile and 0.7 in means"),
+        ([0.5], None, "rewards must be Rewards"),
+        ([[0.5]], rewards.bernoulli, "means must be a vector of numbers"),
+    ],
+)
+def test_means_that_are_not_those_of_the_law_are_refused(means, law, message):
+    with pytest.raises(ValueError, match=message):
+        armed(means=np.asarray(means), rewards=law)
+    with pytest.raises(ValueError, match="quantiles must be functions"):
+        rewards.by_arm([0.5])
+
+
+def test_laws_with_other_numbers_are_other_studies():
+    """A function of the package that closes over a number is told apart by it."""
+    assert fingerprint(rewards.power_quantile(4.0)) == fingerprint(rewards.power_quantile(4.0))
+    assert fingerprint(rewards.power_quantile(4.0)) != fingerprint(rewards.power_quantile(2.0))
+    assert fingerprint(rewards.gaussian(1.0)) != fingerprint(rewards.gaussian(2.0))
+    assert fingerprint(rewards.mixed()) == fingerprint(rewards.mixed())
+
+
+def test_real_rewards_do_not_go_into_counters():
+    with pytest.raises(ValueError, match="values must be int32: a counter sums bits; got float32"):
+        run(
+            Study(
+                problem=partial(armed, means=np.array([0.5, 0.1]), rewards=rewards.gaussian()),
+                policies={"p": partial(policies.dp_kl_ucb, epsilon=1.0)},
+                horizon=10,
+            ),
+            progress=False,
+        )
+
+
+def test_realised_regret_has_the_mean_of_the_expected_one_and_more_noise():
+    results = {
+        realised: run(
+            Study(
+                problem=partial(armed, means=twenty_arms(), rewards=rewards.mixed(), realised_regret=realised),
+                policies={"p": policies.ucb1},
+                seeds=400,
+                horizon=500,
+                checkpoints=[500],
+            ),
+            progress=False,
+        )["regret"].values.ravel()
+        for realised in (False, True)
+    }
+    expected, realised = results[False], results[True]
+    difference = realised - expected  # the same policy met the same users
+    assert abs(difference.mean()) < 4 * difference.std() / 20
+    # Of two independent rewards a round: the difference has the sum of their variances.
+    assert 0.1 < difference.var() / 500 < 0.5
+    assert realised.std() > 2 * expected.std()
+    assert abs(difference.mean() - 0.02 * 500) > 4 * difference.std() / 20, "a bias of 0.02 a round would show"
+
+
+def test_a_sigmoid_makes_any_reward_private():
+    """What a squashed randomiser sends for r is what it sends for 1 / (1 + e^-r); bits have mean within the private range."""
+    for randomiser in (bernoulli(epsilon=0.5), laplace(shape=(), sensitivity=1, epsilon=0.5)):
+        behind = squashed(randomiser)
+        assert behind.claim == randomiser.claim
+        z = {name: jnp.asarray(0.4, jnp.float32) for name in randomiser.draws}
+        for r in (-50.0, -1.0, 0.0, 0.3, 40.0):
+            inside = jnp.asarray(1 / (1 + math.exp(-r)), jnp.float32)
+            np.testing.assert_allclose(behind.send(jnp.float32(r), z), randomiser.send(inside, z), rtol=1e-6)
