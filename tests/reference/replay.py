@@ -59,7 +59,7 @@ def replay(problem, factory, swept, seed, replica, horizon):
       horizon: number of rounds.
     """
     numbered = np.arange(1, horizon + 1, dtype=np.int32)
-    policy = factory(**{name: value[0] for name, value in swept.items()})
+    policy = factory(**{name: value[..., 0] for name, value in swept.items()})
 
     def begin(args, z):
         instance = problem.setup(z)
