@@ -1,7 +1,9 @@
 """What every policy keeps to, found by discovery: no policy's name appears here."""
 
+import functools
 import inspect
 from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -30,13 +32,25 @@ def numbers(draws, value=0.3):
     return {name: jnp.full(d.shape, value, jnp.float32) for name, d in draws.items()}
 
 
-def first_round(policy, num_items, click=1):
+class FirstRound(NamedTuple):
     """The pieces of a round from the initial state."""
-    state = policy.init(jnp.zeros(num_items, jnp.int32))
+
+    policy: Policy
+    state: Any
+    action: Any
+    after: Any
+
+
+@functools.cache
+def first_round(factory):
+    """One round of one lane, outside of the engine: 6 items, lists of 3, a click at position 1 or a reward of 1."""
+    policy = build(factory, 6, 3)
+    state = policy.init(jnp.zeros(6, jnp.int32))
     round_ = Round(t=jnp.int32(1), context=())
     action = policy.act(state, round_, numbers(policy.server_draws))
-    message = policy.report(round_, action, jnp.int32(click), numbers(policy.device_draws))
-    return state, round_, action, message
+    message = policy.report(round_, action, jnp.int32(1), numbers(policy.device_draws))
+    after = policy.update(state, jnp.int32(1), action, message, numbers(policy.server_draws))
+    return FirstRound(policy, state, action, after)
 
 
 @EVERY
@@ -120,7 +134,7 @@ def test_a_sound_policy_ignores_the_preview(factory):
 
 @EVERY
 def test_action_is_a_list_of_different_items(factory):
-    _, _, action, _ = first_round(build(factory, 6, 3), 6)
+    action = first_round(factory).action
     length = 1 if takes(factory, "num_arms") else 3
     assert action.shape == (length,)
     assert action.dtype == jnp.int32
@@ -129,9 +143,7 @@ def test_action_is_a_list_of_different_items(factory):
 
 @EVERY
 def test_state_keeps_its_shapes_and_types(factory):
-    policy = build(factory, 6, 3)
-    state, _, action, message = first_round(policy, 6)
-    after = policy.update(state, jnp.int32(1), action, message, numbers(policy.server_draws))
+    _, state, _, after = first_round(factory)
     kinds = [jax.tree.map(lambda x: (x.shape, x.dtype), tree) for tree in (state, after)]
     assert kinds[0] == kinds[1]
     assert type(state) is type(after)
@@ -139,9 +151,7 @@ def test_state_keeps_its_shapes_and_types(factory):
 
 @EVERY
 def test_counts_are_integers_and_only_observed_items_change(factory):
-    policy = build(factory, 6, 3)
-    state, _, action, message = first_round(policy, 6, click=1)
-    after = policy.update(state, jnp.int32(1), action, message, numbers(policy.server_draws))
+    _, state, action, after = first_round(factory)
     counted = [(getattr(s, "seen", s).counts, s) for s in (state, after)]
     assert counted[0][0].dtype == jnp.int32
     changed = np.flatnonzero(np.asarray(counted[0][0] != counted[1][0]))
