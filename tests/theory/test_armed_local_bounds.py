@@ -48,7 +48,7 @@ def test_the_slope_of_the_sigmoid():
     s = 1 / (1 + np.exp(-z))
     expected = np.trapezoid(s * (1 - s) * np.exp(-z * z / 2), z) / math.sqrt(2 * math.pi)
     assert expected == pytest.approx(0.20662, abs=1e-4)
-    assert theory.SIGMOID_SLOPE == pytest.approx(expected / math.e, abs=1e-4)
+    assert expected / math.e == pytest.approx(theory.SIGMOID_SLOPE, abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["ldp_ucb_laplace", "ldp_ucb_bernoulli", "ldp_kl_ucb", "ldp_lower_printed", "ldp_lower"])
