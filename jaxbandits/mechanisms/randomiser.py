@@ -122,6 +122,19 @@ def bernoulli(*, epsilon: ArrayLike) -> Randomiser:
     return Randomiser(draws={"bit": draws.uniform()}, send=send, claim=claim)
 
 
+def clipped(randomiser: Randomiser) -> Randomiser:
+    """The randomiser behind a cut to [0, 1]: what it claims for values there holds for any two numbers.
+
+    Args:
+      randomiser: of one value in [0, 1].
+    """
+
+    def send(value, z):
+        return randomiser.send(jnp.clip(jnp.asarray(value, jnp.float32), 0.0, 1.0), z)
+
+    return randomiser._replace(send=send)
+
+
 def squashed(randomiser: Randomiser) -> Randomiser:
     """The randomiser behind a sigmoid, 1 / (1 + e^-r), which makes any number r a value in (0, 1). Called CTL-S and CTB-S.
 

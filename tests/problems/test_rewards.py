@@ -104,6 +104,17 @@ def test_realised_regret_has_the_mean_of_the_expected_one_and_more_noise():
     assert abs(difference.mean() - 0.02 * 500) > 4 * difference.std() / 20, "a bias of 0.02 a round would show"
 
 
+def test_rewards_outside_the_unit_interval_are_cut_before_they_get_noise():
+    """A label of epsilon-LDP holds on unbounded rewards too: none moves the message further than 0 or 1 does."""
+    for factory in (policies.ldp_ucb_laplace, policies.ldp_ucb_bernoulli, policies.ldp_ucb_laplace_chernoff, policies.ldp_kl_ucb):
+        policy = factory(num_arms=3, epsilon=0.5)
+        for u in np.linspace(0.01, 0.99, 25):
+            z = {name: jnp.asarray(u, jnp.float32) for name in policy.device_draws}
+            sent = [float(policy.report(None, None, jnp.float32(r), z)) for r in (-7.0, 0.0, 1.0, 30.0)]
+            assert sent[0] == sent[1]
+            assert sent[2] == sent[3]
+
+
 def test_a_sigmoid_makes_any_reward_private():
     """What a squashed randomiser sends for r is what it sends for 1 / (1 + e^-r); bits have mean within the private range."""
     for randomiser in (bernoulli(epsilon=0.5), laplace(shape=(), sensitivity=1, epsilon=0.5)):

@@ -66,7 +66,7 @@ class Counter(NamedTuple):
       draws: how many streams an insertion touches -> the draws it needs. ``engine.draws.sample`` makes numbers of them outside of a
         study.
       init: () -> state, which has the entries of each stream so far as ``counts``, int32 [num_streams].
-      insert: (state, streams int32 [k], values int32 [k], where bool [k], draws) -> state. The streams are distinct; one whose
+      insert: (state, streams int32 [k], values int32 [k], where bool [k], draws) -> state. Values are cut to 0 or 1. The streams are distinct; one whose
         ``where`` is false gets no entry.
       read: state -> Release.
       law: entries of a stream -> the Law of the noise in its newest release, on the host.
@@ -134,5 +134,5 @@ def count_in(counts: Array, total: Array, streams: Array, values: Array, where: 
     """Entries and exact sums of the streams, int32, after an insertion."""
     if values.dtype != jnp.int32:
         raise ValueError(f"values must be int32: a counter sums bits; got {values.dtype}")
-    added = jnp.where(where, values, 0)
+    added = jnp.where(where, jnp.clip(values, 0, 1), 0)  # what is promised holds for bits
     return lanes.add_at(counts, streams, where.astype(jnp.int32)), lanes.add_at(total, streams, added)

@@ -19,7 +19,7 @@ from jaxbandits import validate
 from jaxbandits.core import NON_PRIVATE, Policy
 from jaxbandits.engine import lanes, sums
 from jaxbandits.mechanisms import tails
-from jaxbandits.mechanisms.randomiser import Randomiser, bernoulli, laplace, squashed
+from jaxbandits.mechanisms.randomiser import Randomiser, bernoulli, clipped, laplace, squashed
 from jaxbandits.policies import central
 from jaxbandits.policies import index as indices
 
@@ -138,7 +138,7 @@ def ldp_ucb_laplace(*, num_arms: int, epsilon: ArrayLike, author_code: bool = Fa
     """LDP-UCB-L: UCB1 on rewards with Laplace noise.
 
     A user sends r + Lap(1 / epsilon). While some arm has at most 4 log t pulls it is pulled, the lowest number first; then the index
-    is mean + (1 + 4 / epsilon) sqrt(2 log t / N). Rewards lie in [0, 1]. Sound: epsilon-LDP. Relation: any two rewards of one user,
+    is mean + (1 + 4 / epsilon) sqrt(2 log t / N). Rewards are cut to [0, 1]. Sound: epsilon-LDP. Relation: any two rewards of one user,
     one round. arXiv 2007.03121, Agent 2 and Curator 1.
 
     Args:
@@ -149,7 +149,7 @@ def ldp_ucb_laplace(*, num_arms: int, epsilon: ArrayLike, author_code: bool = Fa
     Raises:
       ValueError: if an argument is out of range.
     """
-    return _laplace(num_arms, epsilon, lambda randomiser: randomiser, author_code)
+    return _laplace(num_arms, epsilon, clipped, author_code)
 
 
 def ldp_ucb_laplace_sigmoid(*, num_arms: int, epsilon: ArrayLike, author_code: bool = False) -> Policy:
@@ -173,7 +173,7 @@ def ldp_ucb_bernoulli(*, num_arms: int, epsilon: ArrayLike, author_code: bool = 
     """LDP-UCB-B: UCB1 on private bits.
 
     A user sends a bit that is 1 with probability (r e^epsilon + 1 - r) / (e^epsilon + 1). Index mean of the bits + sqrt(2 log t / N).
-    Rewards lie in [0, 1]. Sound: epsilon-LDP. Relation: any two rewards of one user, one round. arXiv 2007.03121, Agent 4 and
+    Rewards are cut to [0, 1]. Sound: epsilon-LDP. Relation: any two rewards of one user, one round. arXiv 2007.03121, Agent 4 and
     Curator 3.
 
     Args:
@@ -184,7 +184,7 @@ def ldp_ucb_bernoulli(*, num_arms: int, epsilon: ArrayLike, author_code: bool = 
     Raises:
       ValueError: if an argument is out of range.
     """
-    return _policy(num_arms, bernoulli(epsilon=epsilon), _scaled(1.0), author_code=author_code)
+    return _policy(num_arms, clipped(bernoulli(epsilon=epsilon)), _scaled(1.0), author_code=author_code)
 
 
 def ldp_ucb_bernoulli_sigmoid(*, num_arms: int, epsilon: ArrayLike, author_code: bool = False) -> Policy:
@@ -208,7 +208,7 @@ def ldp_ucb_laplace_chernoff(*, num_arms: int, epsilon: ArrayLike) -> Policy:
     """LDP-UCB-L with the Chernoff bound of its noise as radius, and no forced pulls.
 
     Index mean + sqrt(2 log t / N) + q / N, q the Chernoff bound of N draws of Lap(1 / epsilon) at 1 - 2 t^-4. Shows how much of the
-    distance between LDP-UCB-L and LDP-UCB-B comes from the paper's loose tail. Rewards lie in [0, 1]. Sound: epsilon-LDP. Relation:
+    distance between LDP-UCB-L and LDP-UCB-B comes from the paper's loose tail. Rewards are cut to [0, 1]. Sound: epsilon-LDP. Relation:
     any two rewards of one user, one round. Of this project.
 
     Args:
@@ -225,7 +225,7 @@ def ldp_ucb_laplace_chernoff(*, num_arms: int, epsilon: ArrayLike) -> Policy:
         tail = tails.laplace_chernoff_unit(counts.astype(jnp.float32), jnp.maximum(4.0 * log_t, np.float32(1e-6)))
         return jnp.sqrt(2.0 * log_t) * root + inverse_epsilon * tail * root * root
 
-    noise = laplace(shape=(), sensitivity=1, epsilon=epsilon)
+    noise = clipped(laplace(shape=(), sensitivity=1, epsilon=epsilon))
     return _policy(num_arms, noise, lambda counts, t: radius(counts, indices.log_round(t), 1.0 / central.single(epsilon)))
 
 
@@ -241,7 +241,7 @@ def ldp_kl_ucb(*, num_arms: int, epsilon: ArrayLike, refresh_every: int = 8) -> 
     """KL-UCB on private bits. The default choice under local privacy.
 
     The bits of ``ldp_ucb_bernoulli``; index max{q: N kl(mean of the bits, q) <= log t + 3 log log t}. Limsup of R / log T at most sum
-    over arms of gap / kl(mean of the arm's bits, that of the best arm's). Rewards lie in [0, 1]. Sound: epsilon-LDP. Relation: any
+    over arms of gap / kl(mean of the arm's bits, that of the best arm's). Rewards are cut to [0, 1]. Sound: epsilon-LDP. Relation: any
     two rewards of one user, one round. Gajane, Urvoy, Kaufmann: Corrupt Bandits for Preserving Local Privacy, 2018.
 
     Args:
@@ -255,7 +255,7 @@ def ldp_kl_ucb(*, num_arms: int, epsilon: ArrayLike, refresh_every: int = 8) -> 
     """
     num_arms = validate.size("num_arms", num_arms, 1, validate.MOST_ITEMS)
     refresh_every = validate.size("refresh_every", refresh_every)
-    bit = bernoulli(epsilon=epsilon)
+    bit = clipped(bernoulli(epsilon=epsilon))
 
     def index(ones, counts, t):
         root = indices.inverse_root(counts)
