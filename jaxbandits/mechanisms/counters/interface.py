@@ -66,8 +66,8 @@ class Counter(NamedTuple):
       draws: how many streams an insertion touches -> the draws it needs. ``engine.draws.sample`` makes numbers of them outside of a
         study.
       init: () -> state, which has the entries of each stream so far as ``counts``, int32 [num_streams].
-      insert: (state, streams int32 [k], values int32 [k], where bool [k], draws) -> state. Values are cut to 0 or 1. The streams are distinct; one whose
-        ``where`` is false gets no entry.
+      insert: (state, streams int32 [k], values int32 [k], where bool [k], draws) -> state. The streams are distinct; one whose
+        ``where`` is false gets no entry. Values other than 0 and 1 are cut to them.
       read: state -> Release.
       law: entries of a stream -> the Law of the noise in its newest release, on the host.
       scale: what multiplies every draw; inversely proportional to epsilon.
