@@ -11,6 +11,7 @@ Figures:
 """
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from functools import partial
 
@@ -98,12 +99,14 @@ def figures(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> dict[str
         for ax, name, letter in zip(axes[1], (LAPLACE, BITS), "cd", strict=True):
             _family(ax, of["bernoulli"], name, UCB1)
             ax.set_title(f"(1{letter}) {name}")
+        _one_legend(figure, list(axes[0]))
         figure.suptitle(f"{TITLE}, Fig. 1 (a)-(d): rewards in {{0, 1}}\n{note}", fontsize=10)
         drawn["bernoulli"] = figure
         figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
         for ax, epsilon, letter in zip(axes, (2.0, 0.2), "ef", strict=True):
             _three(ax, of["mixed"], epsilon, UNIT)
             ax.set_title(f"(1{letter}) epsilon = {epsilon:g}")
+        _one_legend(figure, list(axes))
         figure.suptitle(f"{TITLE}, Fig. 1 (e), (f): bits, Beta, two-point and uniform rewards\n{note}", fontsize=10)
         drawn["mixed"] = figure
         figure, axes = plt.subplots(1, 3, figsize=(12, 4.2), layout="constrained")
@@ -115,6 +118,16 @@ def figures(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> dict[str
         figure.suptitle(f"{TITLE}, Fig. 2: normal rewards of variance 1 behind a sigmoid\n{note}", fontsize=10)
         drawn["gauss"] = figure
     return drawn
+
+
+def _one_legend(figure: Figure, panels: list[Axes]) -> None:
+    """One legend for panels that differ in epsilon only, below the figure."""
+    handles, labels = panels[0].get_legend_handles_labels()
+    labels = [re.sub(r"\([\d.]+-LDP\)", "(LDP)", label) for label in labels]
+    for ax in panels:
+        if (legend := ax.get_legend()) is not None:
+            legend.remove()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
 
 
 def _log_log(ax: Axes, horizon: int) -> None:
