@@ -151,8 +151,9 @@ def _three(ax: Axes, dataset: xr.Dataset, epsilon: float, named: Mapping, *, bou
 def _family(ax: Axes, dataset: xr.Dataset, name: str, reference: str) -> None:
     """One policy at every epsilon, darker for larger ones, beside its non-private twin."""
     for epsilon, color in zip(EPSILONS, SHADES, strict=True):
-        plot.regret(dataset.sel(epsilon=epsilon), policies=[name], styles={name: {"color": color}}, ax=ax)
-        ax.lines[-1].set_label(f"{epsilon:g}-LDP")
+        at = dataset.sel(epsilon=epsilon)
+        plot.regret(at, policies=[name], styles={name: {"color": color}}, ax=ax)
+        ax.lines[-1].set_label(str(at["claim"].sel(policy=name).item()))
     plot.regret(dataset.sel(epsilon=EPSILONS[-1]), policies=[reference], styles=STYLES, ax=ax)
     _log_log(ax, int(dataset["round"].values[-1]))
 

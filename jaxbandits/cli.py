@@ -187,17 +187,18 @@ class Plot:
         _draw(dataset, self.out)
 
 
-FORMATS = (".pdf", ".png", ".svg", ".eps", ".jpg", ".webp")
-
-
 def _check_path(name: str, path: pathlib.Path | None) -> None:
     """Refuses a file that could not be written, before anything is run."""
     if path is None:
         return
     if not path.parent.is_dir():
         raise ValueError(f"{name} must be a file in a directory that exists; got {str(path)!r}")
-    if name == "plot" and path.suffix not in FORMATS:
-        raise ValueError(f"{name} must end in one of {', '.join(FORMATS)}; got {str(path)!r}")
+    if name == "plot":
+        from matplotlib.backend_bases import FigureCanvasBase
+
+        endings = FigureCanvasBase.get_supported_filetypes()
+        if path.suffix.removeprefix(".") not in endings:
+            raise ValueError(f"{name} must end in one of .{', .'.join(endings)}; got {str(path)!r}")
 
 
 def _draw(dataset: xr.Dataset, path: pathlib.Path) -> None:

@@ -100,7 +100,7 @@ def laplace_chernoff_groups(groups: Sequence[tuple[Array, Array]], log_term: Arr
 
     With rho_i = b_i / b_max, theta^2 b_max^2 = u / (1 + u) and q_i = (1 + u (1 - rho_i^2)) / (1 + u), the bound is
     b_max (l - sum n_i log q_i) sqrt(1 + 1 / u). The best u makes sum n_i (2 rho_i^2 u / (q_i (1 + u)) + log q_i) = l. One Newton
-    step towards it from the answer for sum n_i rho_i^2 variables of the largest scale comes within 1e-6 of the best bound for the
+    step towards it from the answer for sum n_i rho_i^2 variables of the largest scale comes within 1e-5 of the best bound for the
     noise of a counter; any u gives a valid one.
 
     Args:

@@ -68,15 +68,15 @@ def _mean_and_tail(total, counts, tail, scale, root):
     return (total + scale * tail) * root * root
 
 
-def ucb1(counter: Counter, width: Callable[[Array], Array] = indices.ucb1_width) -> Index:
-    """Mean + width / sqrt(count) + tail / count, the tail of the counter's noise at 1 - t^-3, t rounded up to 7 binary digits."""
+def ucb1(counter: Counter) -> Index:
+    """Mean + sqrt(1.5 log t / count) + tail / count, the tail of the counter's noise at 1 - t^-3, t rounded up to 7 binary digits."""
 
     def costly(total, counts, t, scale):
         tail = counter.tail(counts, indices.tail_log(t))
         return _mean_and_tail(total, counts, tail, scale, indices.inverse_root(counts))
 
     return Index(
-        upper=lambda release, kept, t: kept + width(t) * indices.inverse_root(release.counts),
+        upper=lambda release, kept, t: kept + indices.ucb1_width(t) * indices.inverse_root(release.counts),
         keeping=Keeping(costly=costly, given=(single(counter.scale),), stale=indices.tail_stale),
     )
 

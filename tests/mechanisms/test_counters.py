@@ -175,7 +175,7 @@ def test_the_law_of_one_release_is_the_row_of_the_joint_law(name):
 
 @pytest.mark.parametrize("s", [1, 2, 3, 7, 8, 1000])
 def test_sampled_noise_of_the_hybrid_counter(s):
-    """From the counter at epsilon 0.5 on real draws: variance within 4 standard errors, which 1.1 times the variance is not."""
+    """From the counter at epsilon 0.5 on real draws: variance within 4 standard errors, which 1.25 times the variance is not."""
     lanes = 20_000
     noise = np.random.default_rng(s).laplace(size=(s, 1, lanes)).astype(np.float32)
     sample = releases(counters.hybrid, np.zeros((s, lanes)), noise, epsilon=0.5)[0][-1]

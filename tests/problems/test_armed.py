@@ -96,7 +96,7 @@ def test_an_episode_lasts_until_its_batch_is_full():
             horizon=400,
             checkpoints=range(1, 401),
             seeds=3,
-            metrics={"arm": lambda state, instance: state.arm[0], "waiting": lambda state, instance: (state.seen.counts > 0).sum()},
+            metrics={"arm": lambda state, instance: state.arm[0]},
         )
         arms = run(study, progress=False)["arm"].sel(policy="p").values
         for played in arms:
@@ -115,7 +115,7 @@ def test_dp_se_pulls_in_turn_and_drops_what_is_far_below():
         policies={"p": partial(policies.dp_se, epsilon=1.0)},
         horizon=20_000,
         seeds=20,
-        metrics={"left": lambda state, instance: state.remaining, "counts": lambda state, instance: jnp.sort(state.counts)},
+        metrics={"left": lambda state, instance: state.left.sum(), "counts": lambda state, instance: jnp.sort(state.counts)},
         checkpoints=[100, 20_000],
     )
     results = run(study, progress=False).sel(policy="p")

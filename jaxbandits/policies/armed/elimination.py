@@ -32,7 +32,6 @@ class EliminationState(NamedTuple):
     pulls: Array  # [num_arms], int32: of this epoch
     ones: Array  # [num_arms], int32: rewards of this epoch
     epoch: Array  # (), int32, from 1
-    remaining: Array  # (), int32: how many arms are left
 
 
 def epoch_lengths(num_arms: int, epsilon: float, horizon: int) -> np.ndarray:
@@ -89,21 +88,22 @@ def dp_se(*, num_arms: int, epsilon: ArrayLike, horizon: int, lengths: ArrayLike
 
     def init(preview):
         zeros = jnp.zeros(num_arms, jnp.int32)
-        return EliminationState(counts=zeros, left=zeros == 0, pulls=zeros, ones=zeros, epoch=jnp.int32(1), remaining=jnp.int32(num_arms))
+        return EliminationState(counts=zeros, left=zeros == 0, pulls=zeros, ones=zeros, epoch=jnp.int32(1))
 
     def act(state, round_, z):
         return lanes.argmin(masked(state.left, state.pulls, jnp.int32(_NEVER)))[None]
 
     def update(state, t, action, reward, z):
+        remaining = total(state.left)
         pulls = lanes.add_at(state.pulls, action, jnp.ones_like(action))
         ones = lanes.add_at(state.ones, action, reward[None])
-        place = (jnp.minimum(state.epoch, _EPOCHS) - 1) * num_arms + state.remaining - 1
+        place = (jnp.minimum(state.epoch, _EPOCHS) - 1) * num_arms + remaining - 1
         length = lanes.take(table, place[None])[0]
-        closed = full(masked(state.left, pulls, jnp.int32(_NEVER)), length) & (state.remaining > 1)
+        closed = full(masked(state.left, pulls, jnp.int32(_NEVER)), length) & (remaining > 1)
         inverse = 1.0 / central.single(epsilon)
         mean = noisy_mean(ones, z["noise"], length, inverse)
         best = largest(masked(state.left, mean, jnp.float32(-np.inf)))
-        log_arms = jnp.log(state.remaining.astype(jnp.float32) * state.epoch.astype(jnp.float32) ** 2 * horizon)
+        log_arms = jnp.log(remaining.astype(jnp.float32) * state.epoch.astype(jnp.float32) ** 2 * horizon)
         left = choose(closed, near(mean, state.left, best, length, log_arms, inverse), state.left)
         return EliminationState(
             counts=lanes.add_at(state.counts, action, jnp.ones_like(action)),
@@ -111,7 +111,6 @@ def dp_se(*, num_arms: int, epsilon: ArrayLike, horizon: int, lengths: ArrayLike
             pulls=choose(closed, jnp.int32(0), pulls),
             ones=choose(closed, jnp.int32(0), ones),
             epoch=state.epoch + closed.astype(jnp.int32),
-            remaining=total(left),
         )
 
     return Policy(
