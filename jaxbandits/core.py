@@ -71,8 +71,9 @@ class Problem(NamedTuple):
       respond: (instance, action, draws) -> the user's raw feedback.
       regret: (instance, action) -> expected regret of the round, float32 ().
       legal: (instance, action) -> bool (): whether the action is one of the problem's at all. Looked at at checkpoints.
-      realised: (instance, action, draws) -> what the round lost by its draws, float32 (), to be recorded in place of the expected
-        regret; None, as usual, for the expected one.
+      shared: what else policies of the family take as arguments, by name, such as the oracle of a semi-bandit; a study fills it in.
+      realised: (instance, action, draws) -> what the round lost by its draws, float32 (), to be recorded beside the expected regret
+        as ``realised_regret``; None, as usual, for no such record.
     """
 
     sizes: Mapping[str, int]
@@ -84,8 +85,12 @@ class Problem(NamedTuple):
     respond: Callable[[PyTree, Array, Mapping[str, Array]], PyTree]
     regret: Callable[[PyTree, Array], Array]
     legal: Callable[[PyTree, Array], Array]
+    shared: Mapping[str, Any] = MappingProxyType({})
     realised: Callable[[PyTree, Array, Mapping[str, Array]], Array] | None = None
 
+
+LOSSES = ("regret", "realised_regret")
+"""What is added up over the rounds: the expected regret, and the realised one if the problem has it."""
 
 Status = Literal["sound", "calibrated", "paper", "non-private"]
 
@@ -162,7 +167,8 @@ class Policy(NamedTuple):
     ``report`` gets only the device's draws and ``act`` and ``update`` only the server's, so neither side knows the noise of the
     other. Noise of a central policy is drawn on the server and added in ``update``. In a cascade the action is int32 [list_len],
     the items from the top; the feedback is the position of the click, int32 (), from 0, and list_len if there is none. In a K-armed
-    bandit the action is int32 [1], a list of one arm, and the feedback the reward, int32 ().
+    bandit the action is int32 [1], a list of one arm, and the feedback the reward, int32 (). In a semi-bandit the action is a super arm,
+    int32 [list_len], a place without an arm holding num_base_arms, and the feedback the bit of each place, int32 [list_len].
 
     Attributes:
       claim: what the policy says about privacy. It is the author's word: nothing here proves it.

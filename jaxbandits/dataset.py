@@ -30,6 +30,8 @@ def assemble(study: Study, results: dict[str, dict[str, np.ndarray]]) -> xr.Data
     dataset = xr.concat(per_policy, dim="policy", join="outer", coords="minimal", compat="override", data_vars="all")
     dataset = dataset.set_coords("claim").transpose("policy", *study.axes, "seed", "round", ...)
     dataset["regret"].attrs = {"long_name": "cumulative expected regret", "units": "reward"}
+    if "realised_regret" in dataset:
+        dataset["realised_regret"].attrs = {"long_name": "cumulative realised regret", "units": "reward"}
     dataset["round"].attrs = {"long_name": "round t"}
     dataset.attrs = {
         "study": json.dumps(study.describe()),

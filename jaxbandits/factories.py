@@ -7,8 +7,8 @@ from typing import Any
 
 from jaxbandits.core import NON_PRIVATE, Bound, Claim, Draw, Policy, Problem
 
-FAMILY_SIZES = ("num_items", "list_len", "num_arms")
-"""Sizes that tell families of problems apart: a policy that takes one does not play a problem without it."""
+FAMILY = ("num_items", "list_len", "num_arms", "oracle")
+"""Arguments that tell families of problems apart: a policy that takes one does not play a problem without it."""
 
 
 def bound(name: str, factory: Any) -> Bound:
@@ -73,19 +73,22 @@ def build(name: str, factory: Bound, point: Mapping[str, Any], kind: type) -> An
     return built
 
 
-def with_sizes(name: str, factory: Bound, sizes: Mapping[str, int]) -> Bound:
-    """The factory with those sizes of the problem that it takes and has not fixed.
+def for_problem(name: str, factory: Bound, problem: Problem) -> Bound:
+    """The factory with those sizes of the problem, and what else it shares, that it takes and has not fixed.
 
     Raises:
-      ValueError: if it takes a size of another family of problems, or fixes one to another value.
+      ValueError: if it takes an argument of another family of problems, or fixes a size to another value, by itself or in an oracle.
     """
-    for size in FAMILY_SIZES:
-        if size in _parameters(factory) and size not in sizes:
-            raise ValueError(f"{name} plays problems that have {size}; this one has {', '.join(sizes) or 'no sizes'}")
-    for size, value in sizes.items():
-        if factory.arguments.get(size, value) != value:
-            raise ValueError(f"{name} fixes {size} to {factory.arguments[size]!r}; it must be that of the problem, {value}")
-    missing = {k: v for k, v in sizes.items() if k in _parameters(factory) and k not in factory.arguments}
+    offered = {**problem.sizes, **problem.shared}
+    for argument in FAMILY:
+        if argument in _parameters(factory) and argument not in offered:
+            raise ValueError(f"{name} plays problems that have {argument}; this one has {', '.join(offered) or 'no sizes'}")
+    for size, value in problem.sizes.items():
+        fixed = {argument: getattr(given, size) for argument, given in factory.arguments.items() if hasattr(given, size)}
+        for argument, found in {**fixed, size: factory.arguments.get(size, value)}.items():
+            if found != value:
+                raise ValueError(f"{name} fixes {size} to {found!r} with {argument}; it must be that of the problem, {value}")
+    missing = {k: v for k, v in offered.items() if k in _parameters(factory) and k not in factory.arguments}
     return Bound(factory.function, {**factory.arguments, **missing})
 
 

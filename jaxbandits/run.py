@@ -12,6 +12,7 @@ import xarray as xr
 from tqdm.auto import tqdm
 
 from jaxbandits import dataset, validate
+from jaxbandits.core import LOSSES
 from jaxbandits.engine import rehearsal, scan, tiles
 from jaxbandits.store import Store
 from jaxbandits.study import Plan, Study
@@ -38,8 +39,8 @@ def run(
       max_tile: at most so many lanes in a tile; by default chosen by memory. Results do not depend on it.
 
     Returns:
-      a Dataset with regret[policy, <grid axes>, seed, round] and each metric. ``attrs`` holds the study, the versions, and each
-      policy's claim. A policy that an axis does not concern is constant along it.
+      a Dataset with regret[policy, <grid axes>, seed, round], realised_regret if the problem has it, and each metric. ``attrs``
+      holds the study, the versions, and each policy's claim. A policy that an axis does not concern is constant along it.
 
     Raises:
       ValueError: if an argument is bad, a policy or metric does not keep to its shapes and types or shows an illegal list, or the
@@ -210,7 +211,7 @@ def _collect(
         )
     values = {k: np.moveaxis(v, -1, 0)[: len(point)].astype(np.float64) for k, v in record.items() if k != scan.LEGAL}
     for quantity, value in values.items():
-        bad = ~np.isfinite(value) if quantity == "regret" else np.isnan(value)
+        bad = ~np.isfinite(value) if quantity in LOSSES else np.isnan(value)
         if bad.any():
             lane = int(np.argwhere(bad)[0][0])
             where = np.unravel_index(point[lane], study.plans[name].shape) if study.plans[name].shape else ()

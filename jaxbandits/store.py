@@ -5,7 +5,6 @@ and the next run finishes them. More seeds make the arrays longer. Zarr replaces
 written. One process writes at a time.
 """
 
-import functools
 import json
 import os
 import pathlib
@@ -105,16 +104,12 @@ class Store:
                 f"store must hold results of the same functions; in {str(self.path)!r} those of {policy!r} came from others, or from "
                 "another version of jaxbandits or JAX: choose another path, or remove the store"
             )
-        if any(name not in group for name in self._quantities):
+        if any(name not in group for name in self.study.quantities):
             return {}
-        return {name: self._wanted(plan, np.asarray(_array(group, name)[...])) for name in self._quantities}
+        return {name: self._wanted(plan, np.asarray(_array(group, name)[...])) for name in self.study.quantities}
 
     def _group(self, policy: str) -> zarr.Group:
         return cast(zarr.Group, self.root[policy])
-
-    @functools.cached_property
-    def _quantities(self) -> tuple[str, ...]:
-        return ("regret", *self.study.metrics)
 
     def _wanted(self, plan: Plan, values: np.ndarray) -> np.ndarray:
         """Flattens the grid axes, and cuts or pads the seeds to those of the study."""

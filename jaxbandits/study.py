@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jaxbandits import factories, validate
-from jaxbandits.core import Bound, Claim, Policy, Problem, PyTree, fingerprint, frozen
+from jaxbandits.core import LOSSES, Bound, Claim, Policy, Problem, PyTree, fingerprint, frozen
 
 Metric = Callable[[PyTree, PyTree], Any]
 """(state of the policy, instance of the problem) -> a number or an array of one lane."""
@@ -59,7 +59,7 @@ class Study:
 
     Policies and the problem are factories, with arguments fixed by ``functools.partial``. An axis of the grid goes to every
     factory that has an argument of its name and has not fixed it; the others stay constant along the axis and are run once.
-    The sizes of the problem, such as num_items, are passed to the policies, and the horizon to those that take it.
+    The sizes of the problem, such as num_items, are passed to the policies, an oracle and the horizon to those that take them.
 
     Attributes:
       problem: factory of the problem.
@@ -91,6 +91,7 @@ class Study:
     axes: Mapping[str, Mapping[Any, Any]] = dataclasses.field(init=False, repr=False)  # coordinate -> value, for each axis
     rounds: tuple[int, ...] = dataclasses.field(init=False, repr=False)  # the checkpoints
     plans: Mapping[str, "Plan"] = dataclasses.field(init=False, repr=False)
+    quantities: tuple[str, ...] = dataclasses.field(init=False, repr=False)  # what is recorded: losses, metrics
 
     def __post_init__(self):
         """Checks everything and builds each policy once at each of its grid points."""
@@ -111,6 +112,8 @@ class Study:
         ):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "plans", MappingProxyType({name: self._plan(name, factory) for name, factory in self.policies.items()}))
+        realised = factories.build("problem", self.source, self._points(factories.taken(self.source, self.axes))[0], Problem).realised
+        object.__setattr__(self, "quantities", (*LOSSES[: 1 if realised is None else 2], *self.metrics))
         for axis in self.axes:
             if not any(axis in plan.axes for plan in self.plans.values()):
                 raise ValueError(f"grid axis {axis!r} is an argument of no policy and not of the problem, or fixed in all of them")
@@ -122,7 +125,7 @@ class Study:
         problem_axes = factories.taken(self.source, self.axes)
         factories.require("problem", self.source, self.axes)
         problems = [factories.build("problem", self.source, point, Problem) for point in self._points(problem_axes)]
-        bound = factories.with_sizes(f"policy {name!r}", factories.bound(f"policies[{name!r}]", factory), problems[0].sizes)
+        bound = factories.for_problem(f"policy {name!r}", factories.bound(f"policies[{name!r}]", factory), problems[0])
         bound = bound if "horizon" in self.axes else factories.with_horizon(bound, self.horizon)
         policy_axes = factories.taken(bound, self.axes)
         factories.require(f"policy {name!r}", bound, self.axes)
@@ -201,7 +204,7 @@ def _check_metrics(metrics: Any, grid: Any) -> None:
             raise ValueError(f"metrics[{name!r}] must be a function (state, instance) -> value; got {metric!r}")
 
 
-_RESERVED = ("policy", "seed", "round", "regret", "claim")
+_RESERVED = ("policy", "seed", "round", "claim", *LOSSES)
 
 
 def _axes(grid: Any) -> Mapping[str, Mapping[Any, Any]]:

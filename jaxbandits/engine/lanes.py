@@ -41,9 +41,14 @@ _LONGEST_SWEEP = 512
 """The largest number of items times length of the table for which ``add_at`` sweeps over the table."""
 
 
+def _scatter_add(table: Array, items: Array, value: Array) -> Array:
+    flat, change = table.reshape(-1), value.astype(table.dtype).reshape(-1)
+    return flat.at[_flat(items, table).reshape(-1)].add(change, unique_indices=True, mode="drop").reshape(table.shape)
+
+
 def _add_at(table: Array, items: Array, value: Array) -> Array:
     if items.shape[0] * table.shape[0] > _LONGEST_SWEEP:
-        return _set_at(table, items, _take(table, items) + value.astype(table.dtype), jnp.ones(items.shape, bool))
+        return fence(_scatter_add)(table, items, value)
 
     def kernel(table, items, value):
         row = lax.broadcasted_iota(jnp.int32, table.shape, 0)
@@ -61,7 +66,8 @@ _add_at_helper = lanes_last(_add_at)
 def add_at(table: Array, items: Array, value: Array) -> Array:
     """``table`` with ``value[i]`` added at ``items[i]``. table: [num_items]; items: int32 [k], distinct; value: [k].
 
-    A masked sweep over the table, cheaper than a scatter for the short tables and lists of bandits; a scatter for long ones.
+    An item that is num_items is none, and may be there more than once: its value goes nowhere. A masked sweep over the table,
+    cheaper than a scatter for the short tables and lists of bandits; a scatter for long ones.
     """
     return _add_at_helper(table, items, value)
 

@@ -129,7 +129,7 @@ def _rehearse(program: Program, lanes: Lanes) -> Rehearsal:
         raise ValueError(f"settle must return a state of the same shapes and types as init: {_kinds(state)}")
     losses = {"regret": ask("regret", instance, action)}
     if problem.realised is not None:
-        losses["realised"] = ask("realised", instance, action, users)
+        losses["realised_regret"] = ask("realised", instance, action, users)
     for name, loss in losses.items():
         if _kinds(loss) != "float32[]":
             raise ValueError(f"{name} must return float32[]; got {_kinds(loss)}")

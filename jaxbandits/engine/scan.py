@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxbandits.core import Bound, PyTree, Round
+from jaxbandits.core import LOSSES, Bound, PyTree, Round
 from jaxbandits.engine import draws, sums
 from jaxbandits.engine.fence import once
 
@@ -46,7 +46,7 @@ class Carry(NamedTuple):
     t: Array  # (), int32: rounds done
     instance: PyTree
     state: PyTree
-    regret: sums.Sum
+    lost: dict[str, sums.Sum]  # regret so far, and the realised one if the problem has it
     action: Array  # of the last round
 
 
@@ -78,7 +78,7 @@ class _Beats(NamedTuple):
     respond: Callable
     report: Callable
     update: Callable
-    regret: Callable
+    losses: dict[str, Callable]  # what is added up: (arguments, instance, action, draws) -> loss of the round
     legal: Callable
     settle: Callable | None
 
@@ -89,6 +89,14 @@ def _beats(program: Program, lanes: Lanes) -> _Beats:
     def of_problem(name):
         return _each_lane(lambda args, *rest: getattr(program.problem(**args), name)(*rest), -1)
 
+    def expected(args, instance, action, z):
+        return program.problem(**args).regret(instance, action)
+
+    def realised(args, instance, action, z):
+        return program.problem(**args).realised(instance, action, z)
+
+    losses = dict(zip(LOSSES, (expected,) if problem.realised is None else (expected, realised), strict=False))
+
     def act(args, state, t, context, z):
         return program.policy(**args).act(state, Round(t=t, context=context), z)
 
@@ -98,10 +106,6 @@ def _beats(program: Program, lanes: Lanes) -> _Beats:
     def update(args, state, t, action, message, z):
         return program.policy(**args).update(state, t, action, message, z)
 
-    def lose(args, instance, action, z):
-        of = program.problem(**args)
-        return of.regret(instance, action) if of.realised is None else of.realised(instance, action, z)
-
     return _Beats(
         plan=draws.layout({draws.USERS: problem.draws, draws.DEVICE: policy.device_draws, draws.SERVER: policy.server_draws}),
         see=of_problem("context"),
@@ -109,7 +113,7 @@ def _beats(program: Program, lanes: Lanes) -> _Beats:
         respond=of_problem("respond"),
         report=_each_lane(report, (-1, None, -1, -1, -1, -1)),
         update=_each_lane(update, (-1, -1, None, -1, -1, -1)),
-        regret=_each_lane(lose, -1),
+        losses={name: _each_lane(loss, -1) for name, loss in losses.items()},
         legal=of_problem("legal"),
         settle=None if policy.settle is None else _each_lane(lambda args, state: program.policy(**args).settle(state), -1),
     )
@@ -140,7 +144,7 @@ def start(program: Program, lanes: Lanes) -> Carry:
         t=jnp.zeros((), jnp.int32),
         instance=instance,
         state=state,
-        regret=sums.zero(jnp.shape(lanes.replica)),
+        lost={name: sums.zero(jnp.shape(lanes.replica)) for name in beats.losses},
         action=jnp.zeros(shape.shape, shape.dtype),
     )
 
@@ -156,8 +160,8 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
       chunk: rounds whose numbers are made together.
 
     Returns:
-      the tile at the last checkpoint, and the records: "regret", a Sum of [n, lanes], ``LEGAL``, bool [n, lanes], and each
-      metric as [n, ..., lanes].
+      the tile at the last checkpoint, and the records: those of ``LOSSES`` that the problem has, a Sum of [n, lanes], ``LEGAL``, bool
+      [n, lanes], and each metric as [n, ..., lanes].
     """
     beats = _beats(program, lanes)
 
@@ -169,8 +173,10 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
         feedback = once(beats.respond(lanes.problem, carry.instance, action, users))
         message = beats.report(lanes.policy, t, context, action, feedback, device)
         state = beats.update(lanes.policy, carry.state, t, action, message, server)
-        regret = sums.add(carry.regret, beats.regret(lanes.problem, carry.instance, action, users))
-        return Carry(t=t, instance=carry.instance, state=state, regret=regret, action=action)
+        lost = {
+            name: sums.add(total, beats.losses[name](lanes.problem, carry.instance, action, users)) for name, total in carry.lost.items()
+        }
+        return Carry(t=t, instance=carry.instance, state=state, lost=lost, action=action)
 
     def play_chunk(stop, carry: Carry) -> Carry:
         numbers = draws.generate(beats.plan, lanes.seed, lanes.replica, carry.t + 1 + jnp.arange(chunk, dtype=jnp.int32))
@@ -194,6 +200,6 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
     def to_checkpoint(carry: Carry, stop):
         carry = lax.while_loop(lambda c: c.t < stop, functools.partial(play_span, stop), carry)
         record = {name: metric(carry.state, carry.instance) for name, metric in measure.items()}
-        return carry, {"regret": carry.regret, LEGAL: beats.legal(lanes.problem, carry.instance, carry.action), **record}
+        return carry, {**carry.lost, LEGAL: beats.legal(lanes.problem, carry.instance, carry.action), **record}
 
     return lax.scan(to_checkpoint, carry, checkpoints)

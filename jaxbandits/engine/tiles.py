@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.stages import Compiled
 
+from jaxbandits.core import LOSSES
 from jaxbandits.engine import scan, sums
 from jaxbandits.engine.scan import Lanes, Program
 
@@ -130,7 +131,7 @@ def run_tile(
       report: called with "compile", 0 before compiling and with "run" and the number of rounds each time some have been done.
 
     Returns:
-      "regret", float64 [n, lanes], and each metric, [n, ..., lanes].
+      "regret", and "realised_regret" if the problem has it, float64 [n, lanes], and each metric, [n, ..., lanes].
     """
     size = np.shape(lanes.replica)[0]
     calls = schedule(np.asarray(checkpoints), size)
@@ -141,8 +142,8 @@ def run_tile(
     carry, kept, done = executable.start(lanes), [], 0
     for stops in calls:
         carry, record = executable.advance(lanes, carry, jax.device_put(stops, jax.local_devices()[device]))
-        high, low = record["regret"]
-        values = {**record, "regret": sums.on_host(sums.Sum(high, low))}
+        lost = {name: sums.on_host(sums.Sum(*record[name])) for name in LOSSES if name in record}
+        values = {**record, **lost}
         wanted = np.isin(stops, checkpoints) & (np.diff(stops, prepend=done) > 0)
         kept.append({name: np.asarray(value)[wanted] for name, value in values.items()})
         if report:

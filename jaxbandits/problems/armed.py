@@ -36,8 +36,8 @@ def armed(*, means: ArrayLike, rewards: Rewards = bernoulli, realised_regret: bo
     Args:
       means: [num_arms], mean rewards. Their order does not matter.
       rewards: what an arm pays, ``rewards.bernoulli``, ``rewards.gaussian()``, ``rewards.by_arm(...)`` or another law.
-      realised_regret: record the reward of a pull of the best arm, made in each round for this alone, less the reward obtained, as the
-        code of arXiv 2007.03121 does. It has the same mean as the expected regret, which is recorded by default, and more noise.
+      realised_regret: record ``realised_regret`` too: the reward of a pull of the best arm, made in each round for this alone, less the
+        reward obtained, as the code of arXiv 2007.03121 does. It has the same mean as the expected regret, and more noise.
 
     Raises:
       ValueError: if the means are not numbers or not those of the law: of bits they lie in [0, 1].

@@ -82,26 +82,42 @@ def test_real_rewards_do_not_go_into_counters():
 
 
 def test_realised_regret_has_the_mean_of_the_expected_one_and_more_noise():
-    results = {
-        realised: run(
-            Study(
-                problem=partial(armed, means=twenty_arms(), rewards=rewards.mixed(), realised_regret=realised),
-                policies={"p": policies.ucb1},
-                seeds=400,
-                horizon=500,
-                checkpoints=[500],
-            ),
-            progress=False,
-        )["regret"].values.ravel()
-        for realised in (False, True)
-    }
-    expected, realised = results[False], results[True]
-    difference = realised - expected  # the same policy met the same users
+    """Both are recorded, of the same rounds, under names that tell them apart."""
+    study = Study(
+        problem=partial(armed, means=twenty_arms(), rewards=rewards.mixed(), realised_regret=True),
+        policies={"p": policies.ucb1},
+        seeds=400,
+        horizon=500,
+        checkpoints=[500],
+    )
+    results = run(study, progress=False)
+    expected, realised = (results[name].values.ravel() for name in ("regret", "realised_regret"))
+    difference = realised - expected
     assert abs(difference.mean()) < 4 * difference.std() / 20
     # Of two independent rewards a round: the difference has the sum of their variances.
     assert 0.1 < difference.var() / 500 < 0.5
     assert realised.std() > 2 * expected.std()
     assert abs(difference.mean() - 0.02 * 500) > 4 * difference.std() / 20, "a bias of 0.02 a round would show"
+
+
+def test_realised_regret_is_stored_and_resumed(tmp_path):
+    def study(seeds):
+        problem = partial(armed, means=[0.9, 0.5], realised_regret=True)
+        return Study(problem=problem, policies={"p": policies.ucb1}, seeds=seeds, horizon=100, checkpoints=[50, 100])
+
+    run(study(3), store=tmp_path / "store", progress=False)
+    topped = run(study(5), store=tmp_path / "store", progress=False)
+    fresh = run(study(5), progress=False)
+    for name in ("regret", "realised_regret"):
+        np.testing.assert_array_equal(topped[name], fresh[name])
+
+
+def test_no_realised_regret_unless_asked_for():
+    problem = partial(armed, means=[0.9, 0.5])
+    results = run(Study(problem=problem, policies={"p": policies.ucb1}, seeds=2, horizon=10), progress=False)
+    assert "realised_regret" not in results
+    with pytest.raises(ValueError, match=r"metrics must be named.*realised_regret"):
+        Study(problem=problem, policies={"p": policies.ucb1}, metrics={"realised_regret": lambda state, instance: 0.0})
 
 
 def test_rewards_outside_the_unit_interval_are_cut_before_they_get_noise():
