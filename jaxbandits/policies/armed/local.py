@@ -8,7 +8,6 @@ problem assigns at random for each seed.
 
 import dataclasses
 from collections.abc import Callable
-from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,10 +16,10 @@ from jax.typing import ArrayLike
 
 from jaxbandits import validate
 from jaxbandits.core import NON_PRIVATE, Policy
-from jaxbandits.engine import lanes, sums
+from jaxbandits.engine import lanes
 from jaxbandits.mechanisms import tails
 from jaxbandits.mechanisms.randomiser import Randomiser, bernoulli, clipped, laplace, squashed
-from jaxbandits.policies import central
+from jaxbandits.policies import bits, central, responses
 from jaxbandits.policies import index as indices
 
 ONE_REWARD = "any two rewards of one user, one round"
@@ -28,18 +27,6 @@ ONE_REWARD = "any two rewards of one user, one round"
 
 RAW = Randomiser(draws={}, send=lambda value, z: jnp.asarray(value, jnp.float32), claim=NON_PRIVATE)
 """The reward as it is."""
-
-
-class ResponseState(NamedTuple):
-    """Responses of every arm."""
-
-    counts: Array  # [num_arms], int32
-    total: Array  # [num_arms], float32: sum of the responses since the last settling
-    folded: sums.Sum  # [num_arms]: sum of those before, compensated
-
-
-def _fold(state: ResponseState) -> ResponseState:
-    return ResponseState(counts=state.counts, total=jnp.zeros_like(state.total), folded=sums.add(state.folded, state.total))
 
 
 Radius = Callable[[Array, Array], Array]
@@ -57,10 +44,6 @@ def _policy(
     """UCB on responses; with ``forced``, arms with at most so many log t pulls go first, the lowest number before the others."""
     num_arms = validate.size("num_arms", num_arms, 1, validate.MOST_ITEMS)
 
-    def init(preview):
-        counts = jnp.ones(num_arms, jnp.int32) if author_code else jnp.zeros(num_arms, jnp.int32)
-        return ResponseState(counts=counts, total=jnp.zeros(num_arms, jnp.float32), folded=sums.zero((num_arms,)))
-
     @lanes.elementwise
     def upper(high, total, counts, radius, due_at):
         root = indices.inverse_root(counts)
@@ -75,23 +58,16 @@ def _policy(
         due = jnp.float32(-1.0) if forced is None else jnp.where((t > num_arms) | author_code, forced * log_t, -1.0)
         return lanes.top_k(upper(state.folded.high, state.total, state.counts, radius(state.counts, t), due), 1)
 
-    def update(state, t, action, response, z):
-        return ResponseState(
-            counts=lanes.add_at(state.counts, action, jnp.ones_like(action)),
-            total=lanes.add_at(state.total, action, response.astype(jnp.float32)[None]),
-            folded=state.folded,
-        )
-
     private = randomiser.claim.trust == "local"
     return Policy(
         claim=dataclasses.replace(randomiser.claim, relation=ONE_REWARD) if private else NON_PRIVATE,
         device_draws=randomiser.draws,
         server_draws={},
-        init=init,
+        init=lambda preview: responses.start(num_arms, count=1 if author_code else 0),
         act=act,
         report=lambda round_, action, reward, z: randomiser.send(jnp.asarray(reward, jnp.float32), z),
-        update=update,
-        settle=_fold,
+        update=lambda state, t, action, response, z: responses.learn(state, action, response.astype(jnp.float32)[None]),
+        settle=responses.settle,
     )
 
 
@@ -229,14 +205,6 @@ def ldp_ucb_laplace_chernoff(*, num_arms: int, epsilon: ArrayLike) -> Policy:
     return _policy(num_arms, noise, lambda counts, t: radius(counts, indices.log_round(t), 1.0 / central.single(epsilon)))
 
 
-class BitsState(NamedTuple):
-    """Private bits of every arm, and the indices for the coming round."""
-
-    counts: Array  # [num_arms], int32
-    ones: Array  # [num_arms], int32
-    upper: Array  # [num_arms], float32: KL-UCB index of the mean of the bits
-
-
 def ldp_kl_ucb(*, num_arms: int, epsilon: ArrayLike, refresh_every: int = 8) -> Policy:
     """KL-UCB on private bits. The default choice under local privacy.
 
@@ -257,30 +225,15 @@ def ldp_kl_ucb(*, num_arms: int, epsilon: ArrayLike, refresh_every: int = 8) -> 
     refresh_every = validate.size("refresh_every", refresh_every)
     bit = clipped(bernoulli(epsilon=epsilon))
 
-    def index(ones, counts, t):
-        root = indices.inverse_root(counts)
-        return indices.kl_ucb(jnp.minimum(ones.astype(jnp.float32) * root * root, 1.0), root * root, indices.exploration(t))
-
-    def init(preview):
-        zeros = jnp.zeros(num_arms, jnp.int32)
-        return BitsState(counts=zeros, ones=zeros, upper=jnp.zeros(num_arms, jnp.float32))
-
     def act(state, round_, z):
         return lanes.top_k(jnp.where(state.counts == 0, indices.unseen(state.counts), state.upper), 1)
-
-    def update(state, t, action, response, z):
-        counts = lanes.add_at(state.counts, action, jnp.ones_like(action))
-        ones = lanes.add_at(state.ones, action, response[None])
-        kept = lanes.set_at(state.upper, action, index(lanes.take(ones, action), lanes.take(counts, action), t + 1))
-        fresh = lanes.when(t % refresh_every == 0, lambda old, ones, counts, t: index(ones, counts, t + 1), kept, ones, counts, t)
-        return BitsState(counts=counts, ones=ones, upper=fresh)
 
     return Policy(
         claim=dataclasses.replace(bit.claim, relation=ONE_REWARD),
         device_draws=bit.draws,
         server_draws={},
-        init=init,
+        init=lambda preview: bits.start(num_arms),
         act=act,
         report=lambda round_, action, reward, z: bit.send(jnp.asarray(reward, jnp.float32), z),
-        update=update,
+        update=lambda state, t, action, response, z: bits.learn(state, t, action, response, refresh_every),
     )

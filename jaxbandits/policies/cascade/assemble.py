@@ -8,9 +8,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxbandits.core import Claim, Policy
-from jaxbandits.engine import lanes, sums
+from jaxbandits.engine import lanes
 from jaxbandits.mechanisms.randomiser import Randomiser
 from jaxbandits.policies import index as indices
+from jaxbandits.policies import responses
 
 
 class Prefix(NamedTuple):
@@ -24,18 +25,6 @@ def prefix(click: Array, list_len: int) -> Prefix:
     """The raw prefix: int32 values, 1 at the click."""
     position = jnp.arange(list_len, dtype=jnp.int32)
     return Prefix(observed=position <= click, value=(position == click).astype(jnp.int32))
-
-
-class NoisyPrefixState(NamedTuple):
-    """Observations of every item."""
-
-    counts: Array  # [num_items], int32
-    total: Array  # [num_items], float32: sum of the noisy values since the last settling
-    folded: sums.Sum  # [num_items]: sum of those before, compensated
-
-
-def _fold(state: NoisyPrefixState) -> NoisyPrefixState:
-    return NoisyPrefixState(counts=state.counts, total=jnp.zeros_like(state.total), folded=sums.add(state.folded, state.total))
 
 
 def noisy_prefix_policy(
@@ -60,9 +49,6 @@ def noisy_prefix_policy(
       derived: see ``Policy.derived``.
     """
 
-    def init(preview):
-        return NoisyPrefixState(counts=jnp.ones(num_items, jnp.int32), total=preview.astype(jnp.float32), folded=sums.zero((num_items,)))
-
     def act(state, round_, z):
         root = indices.inverse_root(state.counts)
         mean = (state.folded.high + state.total) * root * root
@@ -73,22 +59,15 @@ def noisy_prefix_policy(
         noisy = randomiser.send(raw.value.astype(jnp.float32), z)
         return Prefix(observed=raw.observed, value=jnp.where(raw.observed, noisy, 0.0))
 
-    def update(state, t, action, message, z):
-        return NoisyPrefixState(
-            counts=lanes.add_at(state.counts, action, message.observed),
-            total=lanes.add_at(state.total, action, message.value),
-            folded=state.folded,
-        )
-
     return Policy(
         claim=claim,
         device_draws=randomiser.draws,
         server_draws={},
-        init=init,
+        init=lambda preview: responses.start(num_items, count=1, total=preview),
         act=act,
         report=report,
-        update=update,
-        settle=_fold,
+        update=lambda state, t, action, message, z: responses.learn(state, action, message.value, message.observed),
+        settle=responses.settle,
         derived=derived or {},
     )
 

@@ -21,6 +21,7 @@ from jaxbandits import validate
 from jaxbandits.core import NON_PRIVATE, Claim, Policy
 from jaxbandits.engine import lanes
 from jaxbandits.mechanisms import randomiser
+from jaxbandits.policies import bits
 from jaxbandits.policies import index as indices
 
 
@@ -60,10 +61,6 @@ def _learn(state: FirstState, t: Array, action: Array, bit: Array) -> FirstState
     )
 
 
-def _unseen_first(index: Array, state: FirstState) -> Array:
-    return jnp.where(state.counts == 0, indices.unseen(state.displayed), index)
-
-
 Send = Callable[[Array, dict], Array]
 
 
@@ -71,8 +68,8 @@ def _ucb1(*, num_items: int, list_len: int, claim: Claim, device_draws, send: Se
     def act(state, round_, z):
         # The debiased index is debias_factor * (this - flip_probability): the same order, so the same list.
         root = indices.inverse_root(state.counts)
-        bits = state.ones.astype(jnp.float32) * root * root + indices.ucb1_width(round_.t) * root
-        return front_list(_unseen_first(bits, state), state.counts, list_len)
+        upper = state.ones.astype(jnp.float32) * root * root + indices.ucb1_width(round_.t) * root
+        return front_list(jnp.where(state.counts == 0, indices.unseen(state.displayed), upper), state.counts, list_len)
 
     return Policy(
         claim=claim,
@@ -86,36 +83,27 @@ def _ucb1(*, num_items: int, list_len: int, claim: Claim, device_draws, send: Se
 
 
 class FirstKLState(NamedTuple):
-    """Observations of every item at the front, and the indices for the coming round."""
+    """Bits about every item at the front, and the indices for the coming round."""
 
-    seen: FirstState
-    upper: Array  # [num_items], float32: KL-UCB index of the mean of the bits, before debiasing
+    seen: bits.Bits
+    displayed: Array  # [num_items], int32: rounds in the list while some item had no data
 
 
 def _kl_ucb(*, num_items: int, list_len: int, refresh_every: int, claim: Claim, device_draws, send: Send, cap: ArrayLike) -> Policy:
     """``cap`` is the mean of the bits of an item with mean 1: above it debiased indices all count as 1."""
     refresh_every = validate.size("refresh_every", refresh_every)
 
-    def index(ones, count, cap, t):
-        root = indices.inverse_root(count)
-        mean = jnp.minimum(ones.astype(jnp.float32) * root * root, 1.0)  # a rounding above 1 has no divergence
-        return jnp.minimum(indices.kl_ucb(mean, root * root, indices.exploration(t)), cap)
-
-    def refresh(old, ones, count, cap, t):
-        return index(ones, count, cap, t + 1)
-
     def init(preview):
-        return FirstKLState(seen=_start(num_items), upper=jnp.zeros(num_items, jnp.float32))
+        return FirstKLState(seen=bits.start(num_items), displayed=jnp.zeros(num_items, jnp.int32))
 
     def act(state, round_, z):
-        return front_list(_unseen_first(state.upper, state.seen), state.seen.counts, list_len)
+        capped = lanes.elementwise(jnp.minimum)(state.seen.upper, jnp.asarray(cap, jnp.float32))
+        upper = jnp.where(state.seen.counts == 0, indices.unseen(state.displayed), capped)
+        return front_list(upper, state.seen.counts, list_len)
 
     def update(state, t, action, bit, z):
-        seen, front = _learn(state.seen, t, action, bit), action[:1]
-        limit = jnp.asarray(cap, jnp.float32)
-        fresh = index(lanes.take(seen.ones, front), lanes.take(seen.counts, front), limit, t + 1)
-        kept = lanes.set_at(state.upper, front, fresh)
-        return FirstKLState(seen=seen, upper=lanes.when(t % refresh_every == 0, refresh, kept, seen.ones, seen.counts, limit, t))
+        seen = bits.learn(state.seen, t, action[:1], bit, refresh_every)
+        return FirstKLState(seen=seen, displayed=count_displays(state.displayed, action, t))
 
     return Policy(
         claim=claim,

@@ -1,0 +1,36 @@
+"""What a server knows of numbers that users sent about arms: how many, and their sum, exact to 1e8 rounds."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from jaxbandits.engine import lanes, sums
+
+
+class Responses(NamedTuple):
+    """Responses about every arm or item."""
+
+    counts: Array  # [num_arms], int32
+    total: Array  # [num_arms], float32: sum of the responses since the last settling
+    folded: sums.Sum  # [num_arms]: sum of those before, compensated
+
+
+def start(num_arms: int, count: int = 0, total: Array | None = None) -> Responses:
+    """Nothing, or ``count`` responses an arm of which the sum is given."""
+    counts, nothing = jnp.full(num_arms, count, jnp.int32), jnp.zeros(num_arms, jnp.float32)
+    return Responses(counts=counts, total=nothing if total is None else total.astype(jnp.float32), folded=sums.zero((num_arms,)))
+
+
+def learn(state: Responses, arms: Array, value: Array, number: Array | None = None) -> Responses:
+    """With one more response for each of some arms. arms, value: [k]; number: which of them there are, all if None."""
+    return Responses(
+        counts=lanes.add_at(state.counts, arms, jnp.ones_like(arms) if number is None else number),
+        total=lanes.add_at(state.total, arms, value),
+        folded=state.folded,
+    )
+
+
+def settle(state: Responses) -> Responses:
+    """``Policy.settle``: moves the plain sum into the compensated one before it loses small terms."""
+    return Responses(counts=state.counts, total=jnp.zeros_like(state.total), folded=sums.add(state.folded, state.total))
