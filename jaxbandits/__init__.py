@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from jaxbandits import mechanisms, policies, problems, stats, theory
+from jaxbandits import mechanisms, oracles, policies, problems, stats, theory
 from jaxbandits.core import Claim, Draw, Policy, Problem, Round
 from jaxbandits.run import run
 from jaxbandits.study import Study, linear_checkpoints, log_checkpoints
@@ -18,6 +18,7 @@ __all__ = [
     "linear_checkpoints",
     "log_checkpoints",
     "mechanisms",
+    "oracles",
     "policies",
     "problems",
     "run",

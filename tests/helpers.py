@@ -3,11 +3,12 @@
 import functools
 import inspect
 
-from jaxbandits import policies, problems
+from jaxbandits import oracles, policies, problems
 
 CASCADE = {name: getattr(policies.cascade, name) for name in policies.cascade.__all__}
 ARMED = {name: getattr(policies.armed, name) for name in policies.armed.__all__}
-POLICIES = {**CASCADE, **ARMED}
+SEMI_BANDIT = {name: getattr(policies.semi_bandit, name) for name in policies.semi_bandit.__all__}
+POLICIES = {**CASCADE, **ARMED, **SEMI_BANDIT}
 VALUES = {"epsilon": 1.0, "delta": 1e-3, "horizon": 1000}
 
 
@@ -23,7 +24,10 @@ def swept(factory, **values):
 
 def build(factory, num_items, list_len, **values):
     """The policy with the usual values for what it needs; for arms, list_len is not looked at."""
-    sizes = {"num_arms": num_items} if takes(factory, "num_arms") else {"num_items": num_items, "list_len": list_len}
+    if takes(factory, "oracle"):
+        sizes = {"oracle": oracles.top_k(num_base_arms=num_items, list_len=list_len)}
+    else:
+        sizes = {"num_arms": num_items} if takes(factory, "num_arms") else {"num_items": num_items, "list_len": list_len}
     return factory(**sizes, **swept(factory, **values))
 
 
@@ -32,8 +36,10 @@ def bind(factory, **values):
     return functools.partial(factory, **swept(factory, **values))
 
 
-def problem_of(factory, list_len, **fixed):
+def problem_of(factory, num_items, list_len, **fixed):
     """A problem that the policy plays, its means free unless fixed."""
+    if takes(factory, "oracle"):
+        return functools.partial(problems.semi_bandit, oracle=oracles.top_k(num_base_arms=num_items, list_len=list_len), **fixed)
     if takes(factory, "num_arms"):
         return functools.partial(problems.armed, **fixed)
     return functools.partial(problems.cascade, list_len=list_len, **fixed)

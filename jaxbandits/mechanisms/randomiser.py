@@ -100,15 +100,16 @@ def flip_probability(epsilon: ArrayLike) -> Array:
     return jax.nn.sigmoid(-jnp.asarray(epsilon, jnp.float32))
 
 
-def bernoulli(*, epsilon: ArrayLike) -> Randomiser:
-    """One bit for one value r in [0, 1]: 1 with probability (r e^epsilon + 1 - r) / (e^epsilon + 1). Called CTB.
+def bernoulli(*, epsilon: ArrayLike, shape: tuple[int, ...] = ()) -> Randomiser:
+    """One bit for each value r in [0, 1]: 1 with probability (r e^epsilon + 1 - r) / (e^epsilon + 1). Called CTB.
 
-    epsilon-private for any two values in [0, 1]; the ratio e^epsilon is attained between 0 and 1. Its mean is affine in r:
-    ``(bit - flip_probability) * debias_factor`` is unbiased. Curator 3 of Multi-Armed Bandits with Local Differential Privacy,
-    arXiv 2007.03121.
+    epsilon-private for any two values in [0, 1], and for several values epsilon each; the ratio e^epsilon is attained between 0 and
+    1. Its mean is affine in r: ``(bit - flip_probability) * debias_factor`` is unbiased. Curator 3 of Multi-Armed Bandits with
+    Local Differential Privacy, arXiv 2007.03121.
 
     Args:
-      epsilon: privacy level, positive; at inf a value of 0 or 1 is sent as it is.
+      epsilon: privacy level of one bit, positive; at inf a value of 0 or 1 is sent as it is.
+      shape: shape of the values; the claim is about one of them.
 
     Raises:
       ValueError: if epsilon is not positive.
@@ -119,7 +120,7 @@ def bernoulli(*, epsilon: ArrayLike) -> Randomiser:
     def send(value, z):
         return (z["bit"] < bernoulli_mean(value, epsilon)).astype(jnp.int32)
 
-    return Randomiser(draws={"bit": draws.uniform()}, send=send, claim=claim)
+    return Randomiser(draws={"bit": draws.uniform(shape)}, send=send, claim=claim)
 
 
 def clipped(randomiser: Randomiser) -> Randomiser:

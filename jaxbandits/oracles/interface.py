@@ -1,0 +1,93 @@
+"""What an oracle is: from a weight for each base arm to the best super arm, a set of base arms that may be played together.
+
+A super arm is int32 [list_len], its base arms in any order. A place without an arm holds num_base_arms, so that super arms of
+different sizes have one shape; helpers here read and skip such places.
+"""
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+
+from jaxbandits.core import Draws
+from jaxbandits.engine import lanes
+
+
+class Oracle(NamedTuple):
+    """Super arms, what they earn, and how one is chosen. Policies call ``solve``; problems call the rest.
+
+    Attributes:
+      num_base_arms: m, number of base arms.
+      list_len: K, the most base arms of a super arm.
+      solve: (weights float32 [m], draws) -> super arm. A weight may be any number or +inf: an arm of weight +inf comes before all
+        others, as far as super arms allow.
+      exact: weights -> super arm of the largest reward, for weights in [0, 1].
+      reward: (means of the arms float32 [K], which places have one bool [K]) -> expected reward, float32 (). Not smaller for
+        larger means.
+      legal: super arm -> bool (), whether it is one.
+      smoothness: B: rewards differ by at most B times the largest difference of the means.
+      exchangeable: whether any renaming of the base arms makes super arms of super arms, of the same reward.
+      alpha, beta: ``solve`` earns at least alpha times the optimum, with probability at least beta.
+      draws: what ``solve`` needs in each round, by name.
+    """
+
+    num_base_arms: int
+    list_len: int
+    solve: Callable[[Array, Mapping[str, Array]], Array]
+    exact: Callable[[Array], Array]
+    reward: Callable[[Array, Array], Array]
+    legal: Callable[[Array], Array]
+    smoothness: float
+    exchangeable: bool = False
+    alpha: float = 1.0
+    beta: float = 1.0
+    draws: Draws = {}  # noqa: RUF012  read only, and a mapping proxy could not be pickled
+
+
+def present(super_arm: Array, num_base_arms: int) -> Array:
+    """Which places have an arm, bool [list_len]."""
+    return super_arm < num_base_arms
+
+
+def read(table: Array, super_arm: Array) -> Array:
+    """The entries of the arms of a super arm; something for an empty place. table: [num_base_arms]."""
+    return lanes.take(table, jnp.minimum(super_arm, table.shape[0] - 1))
+
+
+def exactly(exact: Callable[[Array], Array]) -> Callable[[Array, Mapping[str, Array]], Array]:
+    """``solve`` of an exact oracle, which needs no draws."""
+    return functools.partial(_without_draws, exact)
+
+
+def _without_draws(exact: Callable[[Array], Array], weights: Array, draws: Mapping[str, Array]) -> Array:
+    return exact(weights)
+
+
+def add_up(values: Array, there: Array) -> Array:
+    """The sum over the arms, float32 ()."""
+    total = jnp.zeros_like(values[0])
+    for k in range(values.shape[0]):
+        total = total + jnp.where(there[k], values[k], 0.0)
+    return total
+
+
+@lanes.elementwise
+def _replace(weights: Array, large: Array) -> Array:
+    return jnp.where(weights == jnp.inf, large, weights)
+
+
+def finite(weights: Array, list_len: int) -> Array:
+    """The weights, +inf as a number so large that one more such arm outweighs what any other arms can gain."""
+    largest = jnp.max(jnp.where(jnp.isinf(weights), 0.0, jnp.abs(weights)))
+    return _replace(weights, 4.0 * list_len * (1.0 + largest))
+
+
+def all_different(super_arm: Array, num_base_arms: int) -> Array:
+    """Whether no arm is there twice and none is below 0, bool ()."""
+    fine = super_arm[0] >= 0
+    for k in range(1, super_arm.shape[0]):
+        again = jnp.any((super_arm[k] == super_arm[:k]) & (super_arm[:k] < num_base_arms))
+        fine = fine & (super_arm[k] >= 0) & ~again
+    return fine

@@ -1,0 +1,111 @@
+"""Super arms that are sets: any of a size, or one arm of each group."""
+
+import functools
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxbandits import validate
+from jaxbandits.engine import lanes
+from jaxbandits.oracles.interface import Oracle, add_up, all_different, exactly
+
+
+def _largest(list_len: int, weights: Array) -> Array:
+    return lanes.top_k(weights, list_len)
+
+
+def _whole(num_base_arms: int, super_arm: Array) -> Array:
+    return all_different(super_arm, num_base_arms) & jnp.all(super_arm < num_base_arms)
+
+
+def _some_attracts(values: Array, there: Array) -> Array:
+    """1 - prod (1 - u), values above 1 read as 1."""
+    none = jnp.ones_like(values[0])
+    for k in range(values.shape[0]):
+        none = none * (1.0 - jnp.clip(values[k], 0.0, 1.0))
+    return 1.0 - none
+
+
+def _sets_of_one_size(num_base_arms, list_len, reward) -> Oracle:
+    num_base_arms = validate.size("num_base_arms", num_base_arms, 1, validate.MOST_ITEMS)
+    list_len = validate.size("list_len", list_len, 1, num_base_arms)
+    exact = functools.partial(_largest, list_len)
+    return Oracle(
+        num_base_arms=num_base_arms,
+        list_len=list_len,
+        solve=exactly(exact),
+        exact=exact,
+        reward=reward,
+        legal=functools.partial(_whole, num_base_arms),
+        smoothness=float(list_len),
+        exchangeable=True,
+    )
+
+
+def top_k(*, num_base_arms: int, list_len: int) -> Oracle:
+    """All sets of list_len arms; a set earns the sum of its means. The largest weights in decreasing order, ties to the lowest number.
+
+    Args:
+      num_base_arms: m, number of base arms.
+      list_len: K, size of a set, from 1 to num_base_arms.
+
+    Raises:
+      ValueError: if a size is out of range.
+    """
+    return _sets_of_one_size(num_base_arms, list_len, add_up)
+
+
+def cascade(*, num_base_arms: int, list_len: int) -> Oracle:
+    """All sets of list_len arms; a set earns 1 - prod(1 - mean): the cascade's reward, every arm observed. Solved as ``top_k``.
+
+    Args:
+      num_base_arms: m, number of base arms.
+      list_len: K, size of a set, from 1 to num_base_arms.
+
+    Raises:
+      ValueError: if a size is out of range.
+    """
+    return _sets_of_one_size(num_base_arms, list_len, _some_attracts)
+
+
+def _best_of_each(members: tuple[tuple[int, ...], ...], weights: Array) -> Array:
+    chosen = []
+    for group in members:
+        arms = jnp.asarray(group, jnp.int32)
+        chosen.append(lanes.take(arms, lanes.top_k(lanes.take(weights, arms), 1)))
+    return jnp.concatenate(chosen)
+
+
+def _one_of_each(groups: tuple[int, ...], super_arm: Array) -> Array:
+    inside = (super_arm >= 0) & (super_arm < len(groups))
+    group = lanes.take(jnp.asarray(groups, jnp.int32), jnp.clip(super_arm, 0, len(groups) - 1))
+    return all_different(super_arm, len(groups)) & jnp.all(inside) & jnp.all(jnp.sort(group) == jnp.arange(super_arm.shape[0]))
+
+
+def partition(*, groups: Sequence[int]) -> Oracle:
+    """One arm of each group; a super arm earns the sum of its means. The largest weight of each group, ties to the lowest number.
+
+    Args:
+      groups: [num_base_arms], the group of each base arm: 0, 1, .., each with at least one arm.
+
+    Raises:
+      ValueError: if a group is missing.
+    """
+    numbers = np.asarray(groups)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not len(numbers) or set(numbers.tolist()) != set(range(numbers.max() + 1)):
+        raise ValueError(f"groups must be integers that use each of 0, 1, .., up to the largest; got {groups!r}")
+    validate.size("the length of groups", len(numbers), 1, validate.MOST_ITEMS)
+    each = tuple(int(g) for g in numbers)
+    members = tuple(tuple(arm for arm, g in enumerate(each) if g == group) for group in range(max(each) + 1))
+    exact = functools.partial(_best_of_each, members)
+    return Oracle(
+        num_base_arms=len(each),
+        list_len=len(members),
+        solve=exactly(exact),
+        exact=exact,
+        reward=add_up,
+        legal=functools.partial(_one_of_each, each),
+        smoothness=float(len(members)),
+    )
