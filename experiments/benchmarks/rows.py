@@ -13,11 +13,11 @@ import numpy as np
 
 from experiments.benchmarks import measure, yardsticks
 from experiments.benchmarks.measure import Variant
-from jaxbandits import linear_checkpoints, log_checkpoints, problems
+from jaxbandits import linear_checkpoints, log_checkpoints, oracles, problems
 from jaxbandits.core import Bound
 from jaxbandits.engine import rehearsal, scan, tiles
 from jaxbandits.mechanisms import counters
-from jaxbandits.policies import cascade
+from jaxbandits.policies import armed, cascade, semi_bandit
 
 LIST_LEN = 4
 EPSILON = 1.0
@@ -45,6 +45,19 @@ OTHERS = {
     "hybrid_ucb": Bound(cascade.hybrid_ucb, {"epsilon": EPSILON, "horizon": 100_000}),
 }
 
+ARMS = {  # policies of the K-armed bandit and what each is measured against
+    "ldp_ucb_bernoulli": (Bound(armed.ldp_ucb_bernoulli, {"epsilon": EPSILON}), yardsticks.idiomatic_bit_arms),
+    "ldp_ucb_laplace": (Bound(armed.ldp_ucb_laplace, {"epsilon": EPSILON}), yardsticks.idiomatic_laplace_arms),
+}
+
+SEMI_BANDIT = {
+    "cucb": Bound(semi_bandit.cucb, {}),
+    "gaussian_cucb": Bound(semi_bandit.gaussian_cucb, {"epsilon": EPSILON, "delta": DELTA}),
+    "ldp_laplace_cucb": Bound(semi_bandit.ldp_laplace_cucb, {"epsilon": EPSILON}),
+    "cucb_ldp2_kl": Bound(semi_bandit.cucb_ldp2_kl, {"epsilon": EPSILON}),
+    "cucb_dp_kl": Bound(semi_bandit.cucb_dp_kl, {"epsilon": EPSILON}),
+}
+
 
 @dataclasses.dataclass(frozen=True)
 class Sizes:
@@ -63,6 +76,7 @@ class Sizes:
     cost_horizon: int = 2_000  # of the other sizes
     policy_horizon: int = 10_000  # of the other policies
     policies: tuple[str, ...] = tuple(OTHERS)
+    semi_bandit: tuple[str, ...] = tuple(SEMI_BANDIT)
     selections: tuple[tuple[int, int], ...] = ((20, 12), (20, 16), (1_000, 10))  # items, length of the list
     many_items_horizon: int = 200
 
@@ -131,6 +145,40 @@ def workload(sizes: Sizes) -> dict[str, Any]:
     means = {name: (float(np.mean(x)), float(np.std(x) / len(x) ** 0.5)) for name, x in regret.items()}
     gaps = [measure.gap(x, y) for x, y in itertools.combinations(regret.values(), 2)]
     return {"nanoseconds": nanoseconds, "regret": means, "gap": max(gaps), "missing": missing}
+
+
+def arms(sizes: Sizes) -> dict[str, Any]:
+    """K-armed policies and the same in plain JAX, twenty arms: nanoseconds per lane-round, and the regret each arrives at."""
+    means, work = problems.twenty_arms(), float(sizes.lanes) * sizes.horizon
+    variants, regret = {}, {}
+
+    def add(name, simulate):
+        def call():
+            regret[name] = simulate()
+
+        variants[name] = Variant(call, work)
+
+    problem = Bound(problems.armed, {"means": means})
+    for name, (policy, idiomatic) in ARMS.items():
+        sized = Bound(policy.function, {**policy.arguments, "num_arms": len(means)})
+        ours = Job(scan.Program(problem=problem, policy=sized), np.asarray(log_checkpoints(sizes.horizon)))
+        add(name, lambda ours=ours: ours.run(sizes.lanes)["regret"][-1])
+        add(f"{name}, idiomatic", idiomatic(means, EPSILON, sizes.horizon, sizes.lanes))
+    nanoseconds = measure.interleaved(variants, sizes.repeats, sizes.at_least)
+    gaps = {name: measure.gap(regret[name], regret[f"{name}, idiomatic"]) for name in ARMS}
+    return {"nanoseconds": nanoseconds, "gap": gaps}
+
+
+def semi_bandit_costs(sizes: Sizes) -> dict[str, list[float]]:
+    """Nanoseconds per lane-round of semi-bandit policies, sets of 4 of 20 arms, beside workload A."""
+    oracle = oracles.top_k(num_base_arms=20, list_len=LIST_LEN)
+    problem = Bound(problems.semi_bandit, {"means": _means(), "oracle": oracle})
+    variants = {"A": job(A, log_checkpoints(sizes.policy_horizon)).variant(sizes.lanes)}
+    for name in sizes.semi_bandit:
+        policy = Bound(SEMI_BANDIT[name].function, {**SEMI_BANDIT[name].arguments, "oracle": oracle})
+        it = Job(scan.Program(problem=problem, policy=policy), np.asarray(log_checkpoints(sizes.policy_horizon)))
+        variants[name] = it.variant(_usual_tile(it, sizes.lanes))
+    return measure.interleaved(variants, sizes.repeats, sizes.at_least)
 
 
 def threads(sizes: Sizes) -> dict[str, list[float]]:

@@ -89,6 +89,16 @@ def workload(result: Mapping[str, Any], sizes: Sizes) -> Iterator[Line]:
     yield Line(f"  largest difference in law, T = {sizes.horizon:,}", result["gap"], "s.e.", reach="<= 4", met=met)
 
 
+def arms(result: Mapping[str, Any], sizes: Sizes) -> Iterator[Line]:
+    """K-armed policies against plain JAX."""
+    samples = result["nanoseconds"]
+    for name, gap in result["gap"].items():
+        yield _nanoseconds(f"{name}, 20 arms", samples[name])
+        yield _nanoseconds("  the same in idiomatic JAX", samples[f"{name}, idiomatic"])
+        yield _times("  engine faster by", samples[f"{name}, idiomatic"], samples[name], 10.0)
+        yield Line(f"  difference in law, T = {sizes.horizon:,}", gap, "s.e.", reach="<= 4", met=gap <= 4.0)
+
+
 def threads(samples: Samples, sizes: Sizes) -> Iterator[Line]:
     """Two workers against one."""
     what = f"two threads over one, {sizes.thread_tiles} tiles, wall"
@@ -138,7 +148,9 @@ LINES: Mapping[str, Callable[[Any, Sizes], Iterator[Line]]] = {
     "lanes": lanes,
     "rounds": rounds,
     "memory": memory,
+    "arms": arms,
     "policies": costs,
+    "semi_bandit_costs": costs,
     "selection": costs,
 }
 """From a measurement to its lines, by name, in the order of the table."""

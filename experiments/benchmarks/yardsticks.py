@@ -1,8 +1,8 @@
-"""Workload A written the two usual ways, to measure the engine against.
+"""What the engine is measured against: workload A written the two usual ways, and K-armed bandits in plain JAX.
 
-Both simulate what ``jaxbandits.policies.cascade.laplace_ucb`` does on ``jaxbandits.problems.cascade``: items in a random order
-for each lane, counts that start at 1 with one user's raw attractions, noisy values for the examined positions. Each draws its
-own random numbers, so they agree with the engine in law only.
+Those of workload A simulate what ``jaxbandits.policies.cascade.laplace_ucb`` does on ``jaxbandits.problems.cascade``: items in a
+random order for each lane, counts that start at 1 with one user's raw attractions, noisy values for the examined positions. Each
+draws its own random numbers, so they agree with the engine in law only.
 """
 
 import math
@@ -51,6 +51,69 @@ def idiomatic(means: np.ndarray, list_len: int, epsilon: float, horizon: int, nu
 
         total = jax.random.bernoulli(user_key, attraction).astype(jnp.float32)
         return lax.scan(step, (key, total, jnp.ones_like(attraction)), jnp.arange(1, horizon + 1))[1]
+
+    simulate = jax.jit(jax.vmap(lane, out_axes=1))
+    keys = jax.random.split(jax.random.key(0), num_lanes)
+    return lambda: np.asarray(simulate(keys)).sum(axis=0, dtype=np.float64)
+
+
+def idiomatic_laplace_arms(means: np.ndarray, epsilon: float, horizon: int, num_lanes: int) -> Simulation:
+    """LDP-UCB-L, as ``jaxbandits.policies.armed.ldp_ucb_laplace``, in plain JAX.
+
+    Args:
+      means: [num_arms], mean rewards.
+      epsilon: privacy level.
+      horizon: number of rounds.
+      num_lanes: number of lanes.
+    """
+
+    def respond(key, reward):
+        return reward + jax.random.laplace(key) / epsilon
+
+    def choose(mean, count, t):
+        log_t = jnp.log(t.astype(jnp.float32))
+        index = mean + (1 + 4 / epsilon) * jnp.sqrt(2 * log_t / jnp.maximum(count, 1))
+        due = (count == 0) | ((t > len(means)) & (count <= 4 * log_t))
+        return jnp.where(due.any(), jnp.argmax(due), jnp.argmax(index))
+
+    return _idiomatic_arms(means, horizon, num_lanes, respond, choose)
+
+
+def idiomatic_bit_arms(means: np.ndarray, epsilon: float, horizon: int, num_lanes: int) -> Simulation:
+    """LDP-UCB-B, as ``jaxbandits.policies.armed.ldp_ucb_bernoulli``, in plain JAX.
+
+    Args:
+      means: [num_arms], mean rewards.
+      epsilon: privacy level.
+      horizon: number of rounds.
+      num_lanes: number of lanes.
+    """
+
+    def respond(key, reward):
+        return jax.random.bernoulli(key, jnp.where(reward > 0, 1.0, jnp.exp(-epsilon)) / (1 + jnp.exp(-epsilon))).astype(jnp.float32)
+
+    def choose(mean, count, t):
+        index = mean + jnp.sqrt(2 * jnp.log(t.astype(jnp.float32)) / jnp.maximum(count, 1))
+        return jnp.argmax(jnp.where(count == 0, jnp.inf, index))
+
+    return _idiomatic_arms(means, horizon, num_lanes, respond, choose)
+
+
+def _idiomatic_arms(means: np.ndarray, horizon: int, num_lanes: int, respond: Callable, choose: Callable) -> Simulation:
+    def lane(key):
+        order_key, key = jax.random.split(key)
+        mine = jax.random.permutation(order_key, jnp.asarray(means, jnp.float32))
+        best = mine.max()
+
+        def step(carry, t):
+            key, total, count = carry
+            key, reward_key, noise_key = jax.random.split(key, 3)
+            arm = choose(total / jnp.maximum(count, 1), count, t)
+            response = respond(noise_key, jax.random.bernoulli(reward_key, mine[arm]).astype(jnp.float32))
+            return (key, total.at[arm].add(response), count.at[arm].add(1.0)), best - mine[arm]
+
+        nothing = jnp.zeros_like(mine)
+        return lax.scan(step, (key, nothing, nothing), jnp.arange(1, horizon + 1))[1]
 
     simulate = jax.jit(jax.vmap(lane, out_axes=1))
     keys = jax.random.split(jax.random.key(0), num_lanes)

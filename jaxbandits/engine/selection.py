@@ -119,6 +119,20 @@ def _network_top_k(index: Array, k: int) -> Array:
     return fence(unpack)(*packed)
 
 
+def _first_largest(index: Array, k: int) -> Array:
+    """Selection of one item: a tournament in which the left of two wins ties."""
+
+    def kernel(index):
+        left = [(value, jnp.full(value.shape, i, jnp.int32)) for i, value in enumerate(index)]
+        while len(left) > 1:
+            pairs = [(a, b, b[0] > a[0]) for a, b in zip(left[::2], left[1::2], strict=False)]
+            winners = [tuple(lax.select(later, y, x) for x, y in zip(a, b, strict=True)) for a, b, later in pairs]
+            left = winners + left[2 * len(pairs) :]
+        return left[0][1][None]
+
+    return fence(kernel)(index)
+
+
 def _loop_top_k(index: Array, k: int) -> Array:
     """Selection one item at a time, for lists too long to unroll."""
     item = lax.broadcasted_iota(jnp.int32, index.shape, 0)
@@ -155,7 +169,7 @@ def top_k(index: Array, k: int) -> Array:
     if not 1 <= k <= num_items:
         raise ValueError(f"k must be from 1 to the number of items, {num_items}; got {k}")
     unrolled = num_items <= 128 and k * num_items <= UNROLL_LIMIT
-    select = _network_top_k if unrolled else _loop_top_k
+    select = _loop_top_k if not unrolled else _network_top_k if k > 1 else _first_largest
     return lanes_last(functools.partial(select, k=k))(index)
 
 

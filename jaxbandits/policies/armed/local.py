@@ -8,6 +8,7 @@ problem assigns at random for each seed.
 
 import dataclasses
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -29,8 +30,16 @@ RAW = Randomiser(draws={}, send=lambda value, z: jnp.asarray(value, jnp.float32)
 """The reward as it is."""
 
 
-Radius = Callable[[Array, Array], Array]
-"""(counts, t) -> what is added to the mean, float32 [num_arms]."""
+class Radius(NamedTuple):
+    """What is added to the mean of an arm.
+
+    Attributes:
+      at: (1 / sqrt(count), count, *numbers) -> radius, elementwise over arms.
+      numbers: t -> the numbers of the lane that ``at`` takes.
+    """
+
+    at: Callable[..., Array]
+    numbers: Callable[[Array], tuple[Array, ...]]
 
 
 def _policy(
@@ -45,10 +54,11 @@ def _policy(
     num_arms = validate.size("num_arms", num_arms, 1, validate.MOST_ITEMS)
 
     @lanes.elementwise
-    def upper(high, total, counts, radius, due_at):
+    def upper(high, total, counts, due_at, *numbers):
         root = indices.inverse_root(counts)
-        value = (high + total) * root * root + radius
-        value = jnp.where(counts.astype(jnp.float32) <= due_at, jnp.inf, value)
+        value = (high + total) * root * root + radius.at(root, counts, *numbers)
+        if forced is not None:
+            value = jnp.where(counts.astype(jnp.float32) <= due_at, jnp.inf, value)
         return jnp.where(counts == 0, indices.unseen(counts), value)
 
     def act(state, round_, z):
@@ -56,7 +66,7 @@ def _policy(
         log_t = indices.log_round(t + 1 if author_code else t)
         # The first num_arms rounds pull each arm once, unless a phantom reward stands for that.
         due = jnp.float32(-1.0) if forced is None else jnp.where((t > num_arms) | author_code, forced * log_t, -1.0)
-        return lanes.top_k(upper(state.folded.high, state.total, state.counts, radius(state.counts, t), due), 1)
+        return lanes.top_k(upper(state.folded.high, state.total, state.counts, due, *radius.numbers(t)), 1)
 
     private = randomiser.claim.trust == "local"
     return Policy(
@@ -73,8 +83,10 @@ def _policy(
 
 def _scaled(factor: ArrayLike) -> Radius:
     """A factor times sqrt(2 log t / N)."""
-    radius = lanes.elementwise(lambda counts, log_t, factor: factor * jnp.sqrt(2.0 * log_t) * indices.inverse_root(counts))
-    return lambda counts, t: radius(counts, indices.log_round(t), central.single(factor))
+    return Radius(
+        at=lambda root, counts, width: width * root,
+        numbers=lambda t: (central.single(factor) * jnp.sqrt(2.0 * indices.log_round(t)),),
+    )
 
 
 def ucb1(*, num_arms: int, author_code: bool = False) -> Policy:
@@ -195,14 +207,12 @@ def ldp_ucb_laplace_chernoff(*, num_arms: int, epsilon: ArrayLike) -> Policy:
       ValueError: if an argument is out of range.
     """
 
-    @lanes.elementwise
-    def radius(counts, log_t, inverse_epsilon):
-        root = indices.inverse_root(counts)
+    def radius(root, counts, log_t, inverse_epsilon):
         tail = tails.laplace_chernoff_unit(counts.astype(jnp.float32), jnp.maximum(4.0 * log_t, np.float32(1e-6)))
         return jnp.sqrt(2.0 * log_t) * root + inverse_epsilon * tail * root * root
 
     noise = clipped(laplace(shape=(), sensitivity=1, epsilon=epsilon))
-    return _policy(num_arms, noise, lambda counts, t: radius(counts, indices.log_round(t), 1.0 / central.single(epsilon)))
+    return _policy(num_arms, noise, Radius(radius, lambda t: (indices.log_round(t), 1.0 / central.single(epsilon))))
 
 
 def ldp_kl_ucb(*, num_arms: int, epsilon: ArrayLike, refresh_every: int = 8) -> Policy:
