@@ -34,7 +34,7 @@ def ldp_laplace_cucb(*, oracle: Oracle, epsilon: ArrayLike, noise_scale: ArrayLi
 
     Every bit of the super arm is sent with Lap(K / epsilon). Index mean + sqrt(1.5 log t / T) + (K / epsilon) sqrt(24 log t / T) once
     T >= 3 log t, and with the Chernoff bound of T draws at 1 - t^-3, over T, before. The first rounds cover all arms. Regret in
-    ``theory.semi_bandit.laplace_upper``. Sound: epsilon-LDP, if noise_scale is 1. Relation: any two vectors of one user's bits, one
+    ``theory.semi_bandit``. Sound: epsilon-LDP, if noise_scale is 1. Relation: any two vectors of one user's bits, one
     round; the super arm is public. It is also CUCB-LDP1 of Chen et al. 2020 with Laplace noise.
 
     Args:

@@ -13,7 +13,7 @@ def cucb(*, oracle: Oracle) -> Policy:
     """CUCB: index mean + sqrt(1.5 log t / T). Non-private.
 
     Deviation: rather than one round for each arm at the start, an arm without data has index +inf, so that the first rounds cover all
-    arms. Regret in ``theory.semi_bandit.cucb_upper``.
+    arms. Regret in ``theory.semi_bandit.cucb``.
 
     Args:
       oracle: chooses a super arm for the indices; a study passes that of the problem.
