@@ -11,10 +11,16 @@ from typing import Annotated
 import matplotlib
 import tyro
 
-from experiments import armed_central, armed_local, cascading_central, cascading_dp
+from experiments import armed_central, armed_local, cascading_central, cascading_dp, semi_bandit
 from jaxbandits import plot, run
 
-PAPERS = {"cascading_dp": cascading_dp, "cascading_central": cascading_central, "armed_central": armed_central, "armed_local": armed_local}
+PAPERS = {
+    "cascading_dp": cascading_dp,
+    "cascading_central": cascading_central,
+    "semi_bandit": semi_bandit,
+    "armed_central": armed_central,
+    "armed_local": armed_local,
+}
 
 
 @dataclasses.dataclass(frozen=True)
