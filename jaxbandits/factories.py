@@ -84,10 +84,10 @@ def for_problem(name: str, factory: Bound, problem: Problem) -> Bound:
         if argument in _parameters(factory) and argument not in offered:
             raise ValueError(f"{name} plays problems that have {argument}; this one has {', '.join(offered) or 'no sizes'}")
     for size, value in problem.sizes.items():
-        fixed = {argument: getattr(given, size) for argument, given in factory.arguments.items() if hasattr(given, size)}
-        for argument, found in {**fixed, size: factory.arguments.get(size, value)}.items():
+        fixed = {f" with {argument}": getattr(given, size) for argument, given in factory.arguments.items() if hasattr(given, size)}
+        for by, found in {**fixed, "": factory.arguments.get(size, value)}.items():
             if found != value:
-                raise ValueError(f"{name} fixes {size} to {found!r} with {argument}; it must be that of the problem, {value}")
+                raise ValueError(f"{name} fixes {size} to {found!r}{by}; it must be that of the problem, {value}")
     missing = {k: v for k, v in offered.items() if k in _parameters(factory) and k not in factory.arguments}
     return Bound(factory.function, {**factory.arguments, **missing})
 

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import itertools
 
 from jaxbandits import oracles, policies, problems
 
@@ -34,6 +35,13 @@ def build(factory, num_items, list_len, **values):
 def bind(factory, **values):
     """The factory with the usual values fixed, for a study."""
     return functools.partial(factory, **swept(factory, **values))
+
+
+def feedbacks(factory, list_len):
+    """Every raw feedback of a user that the policy may meet: rewards 0 and 1, positions of the click, or bits of a super arm."""
+    if takes(factory, "oracle"):
+        return [list(bits) for bits in itertools.product((0, 1), repeat=list_len)]
+    return [0, 1] if takes(factory, "num_arms") else list(range(list_len + 1))
 
 
 def problem_of(factory, num_items, list_len, **fixed):

@@ -1,0 +1,91 @@
+"""Why the sound policies under local privacy are: the exact loss of what leaves the device, and that its shape tells nothing.
+
+By discovery over every policy that claims a guarantee without a trusted server.
+"""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from jaxbandits.core import Round
+from jaxbandits.policies import cascade
+from tests.helpers import POLICIES, build, feedbacks, takes
+
+ITEMS, LIST_LEN = 5, 3
+SOUND = {name: f for name, f in POLICIES.items() if (c := build(f, ITEMS, LIST_LEN).claim).guaranteed and c.trust == "local"}
+FINE = 2**18
+
+
+def replies(factory):
+    """Raw feedback of different users; for arms also rewards between 0 and 1, and beyond, which a policy must bound itself."""
+    return [-30.0, 0.0, 0.3, 1.0, 30.0] if takes(factory, "num_arms") else feedbacks(factory, LIST_LEN)
+
+
+def sender(policy, factory):
+    """(raw feedback, draws of the device) -> message, in some round, for some action."""
+    action = jnp.arange(1 if takes(factory, "num_arms") else LIST_LEN, dtype=jnp.int32)
+    return lambda raw, z: policy.report(Round(t=jnp.int32(9), context=()), action, jnp.asarray(raw), z)
+
+
+def filled(policy, value):
+    return {name: jnp.full(d.shape, value, jnp.float32) for name, d in policy.device_draws.items()}
+
+
+def losses(policy, factory):
+    """The largest loss of privacy over all pairs of raw feedback, by the law of what is sent: epsilon, or delta at epsilon if normal."""
+    send, raw = sender(policy, factory), replies(factory)
+    if "bit" in policy.device_draws:
+        u = (jnp.arange(FINE, dtype=jnp.float32) + 0.5) / FINE
+        ones = [np.atleast_2d(jax.vmap(lambda u, r=r: send(r, filled(policy, u)))(u).T).mean(axis=1) for r in raw]
+        pairs = itertools.permutations(ones, 2)
+        return max(np.sum(np.maximum(np.log(p / q), np.log((1 - p) / (1 - q)))) for p, q in pairs)
+    at = [np.atleast_1d(send(r, filled(policy, 0.0))).astype(float) for r in raw]
+    scales = [np.atleast_1d(send(r, filled(policy, 1.0))) - a for r, a in zip(raw, at, strict=True)]
+    for scale in scales:
+        np.testing.assert_allclose(scale, scales[0], rtol=1e-4, err_msg="noise of a size that depends on the value")
+    apart = [np.abs(a - b) / scales[0] for a, b in itertools.permutations(at, 2)]
+    if not policy.claim.delta:
+        return max(np.sum(a) for a in apart)
+    farthest, epsilon = max(np.sqrt(np.sum(a**2)) for a in apart), policy.claim.epsilon
+    return norm.cdf(farthest / 2 - epsilon / farthest) - np.exp(epsilon) * norm.cdf(-farthest / 2 - epsilon / farthest)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
+@pytest.mark.parametrize("name", SOUND)
+def test_what_leaves_the_device_has_the_loss_that_is_claimed(name, epsilon):
+    """Exactly, over all pairs of values: no more, and no less where 0 and 1 can be sent as they are."""
+    factory = SOUND[name]
+    policy = build(factory, ITEMS, LIST_LEN, epsilon=epsilon)
+    claimed = policy.claim.delta or epsilon
+    found = losses(policy, factory)
+    assert found <= claimed * (1 + 1e-3)
+    assert found >= claimed * (1 - 1e-3)
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_the_shape_of_a_message_tells_nothing(name):
+    """The same arrays, and the same places that are not 0, whatever the user's values; values of a message of bits are bits."""
+    factory = SOUND[name]
+    policy = build(factory, ITEMS, LIST_LEN)
+    for value in (0.1, 0.9):
+        sent = [jax.tree.leaves(sender(policy, factory)(r, filled(policy, value))) for r in replies(factory)]
+        assert len({tuple((m.shape, str(m.dtype)) for m in leaves) for leaves in sent}) == 1
+        if "bit" in policy.device_draws:
+            assert all(set(np.unique(m)) <= {0, 1} for leaves in sent for m in leaves)
+        else:
+            assert len({tuple(np.asarray(m != 0).tobytes() for m in leaves) for leaves in sent}) == 1
+
+
+def test_the_check_tells_a_leak():
+    """The noisy prefix of Algorithm 2 has other places for other clicks."""
+    policy = build(cascade.laplace_ucb, ITEMS, LIST_LEN)
+    sent = [sender(policy, cascade.laplace_ucb)(click, filled(policy, 0.9)).value != 0 for click in range(LIST_LEN + 1)]
+    assert len({np.asarray(m).tobytes() for m in sent}) > 1
+
+
+def test_every_family_is_here():
+    assert {"first_ldp_kl_ucb", "ldp_ucb_laplace", "ldp_kl_ucb", "ldp_gaussian_cucb", "cucb_ldp1", "cucb_ldp2_laplace"} <= set(SOUND)
