@@ -17,18 +17,19 @@ import numpy as np
 import tyro
 import xarray as xr
 
-from jaxbandits import __version__, policies, problems, validate
+from jaxbandits import __version__, oracles, policies, problems, validate
 from jaxbandits.core import Policy
 from jaxbandits.dataset import claims
 from jaxbandits.run import run
 from jaxbandits.study import Study
 
-FAMILIES = {"cascade": policies.cascade, "armed": policies.armed}
+FAMILIES = {"cascade": policies.cascade, "armed": policies.armed, "semi_bandit": policies.semi_bandit}
 FAMILY = {name: family for family, module in FAMILIES.items() for name in module.__all__}
 """The family of problems that each policy plays, by the name it has on the command line."""
 POLICIES: dict[str, Callable[..., Policy]] = {name: getattr(FAMILIES[family], name) for name, family in FAMILY.items()}
 
 INSTANCES = {"two-level": problems.two_level, "linear": problems.linear}
+ORACLES = {"top-k": oracles.top_k, "cascade": oracles.cascade}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,12 +47,12 @@ class List:
             return
         wide = max(len(row["policy"]) for row in rows)
         for row in rows:
-            print(f"{row['policy']:{wide}}  {row['family']:8}  {row['claim']:13}  {row['summary']}")
+            print(f"{row['policy']:{wide}}  {row['family']:11}  {row['claim']:14}  {row['summary']}")
 
 
 def _describe(name: str, factory: Callable[..., Policy]) -> dict[str, Any]:
     parameters = inspect.signature(factory).parameters
-    sizes = {"num_items": 4, "list_len": 2, "num_arms": 4, "horizon": 1000}
+    sizes = {"num_items": 4, "list_len": 2, "num_arms": 4, "horizon": 1000, "oracle": oracles.top_k(num_base_arms=4, list_len=2)}
     values = {k: v for k, v in {**sizes, "epsilon": 1.0, "delta": 1e-3}.items() if k in parameters}
     claim = factory(**values).claim
     summary = (inspect.getdoc(factory) or "").split("\n", 1)[0]
@@ -67,7 +68,7 @@ def _describe(name: str, factory: Callable[..., Policy]) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """Runs policies of one family, on a cascading or a K-armed bandit, and prints the final regret of each.
+    """Runs policies of one family, on a cascading, a K-armed or a semi-bandit, and prints the final regret of each.
 
     Example: jaxbandits run --policies laplace_ucb first_ldp_kl_ucb --epsilon 0.5 1 2 --seeds 50 --plot regret.png
     """
@@ -83,15 +84,17 @@ class Run:
     radius_scale: float = 1.0
     """Factor on the noise part of the radius, for the policies that have one."""
     instance: Literal["two-level", "linear"] = "two-level"
-    """Means: 0.2 for list_len items (one arm) and 0.05 for the others, or 0.5 down to 0.05."""
+    """Means: 0.2 for list_len items (one of K arms) and 0.05 for the others, or 0.5 down to 0.05."""
     means: tuple[float, ...] = ()
     """Means of the items or arms, instead of an instance."""
     clicks: pathlib.Path | None = None
     """A click log in CSV or Parquet, columns `shown` and `click`, to estimate the attraction probabilities from instead."""
     num_items: int = 20
-    """Number of items, or arms, of the instance."""
+    """Number of items, or arms, of the instance; that of the means if they are given."""
     list_len: int = 4
-    """Length of the displayed list, in a cascade."""
+    """Length of the displayed list, or size of a super arm; not for K-armed bandits."""
+    oracle: Literal["top-k", "cascade"] = "top-k"
+    """What a super arm of a semi-bandit earns: the sum of its means, or the chance that one of its arms attracts."""
     horizon: int = 100_000
     """Number of rounds."""
     seeds: int = 20
@@ -153,17 +156,35 @@ class Run:
         families = {FAMILY[name]: name for name in self.policies}
         if len(families) > 1:
             raise ValueError(f"policies must be of one family of problems; got {' and '.join(f'{n} ({f})' for f, n in families.items())}")
-        armed = "armed" in families
-        if self.clicks and (armed or self.means):
-            raise ValueError("clicks is for cascade policies, and not together with means")
+        family = next(iter(families))
+        self._refuse_unused(family)
         if self.clicks:
             return problems.from_clicks(self.clicks).problem(self.list_len)
-        validate.list_sizes(self.num_items, 1 if armed else self.list_len)
-        good = {"num_good": 1 if armed else self.list_len} if self.instance == "two-level" else {}
+        list_len = 1 if family == "armed" else self.list_len
+        validate.list_sizes(len(self.means) or self.num_items, list_len)
+        good = {"num_good": list_len} if self.instance == "two-level" else {}
         means = np.asarray(self.means) if self.means else INSTANCES[self.instance](self.num_items, **good)
-        if armed:
+        if family == "armed":
             return functools.partial(problems.armed, means=means)
-        return functools.partial(problems.cascade, means=means, list_len=self.list_len)
+        if family == "semi_bandit":
+            oracle = ORACLES[self.oracle](num_base_arms=len(means), list_len=list_len)
+            return functools.partial(problems.semi_bandit, means=means, oracle=oracle)
+        return functools.partial(problems.cascade, means=means, list_len=list_len)
+
+    def _refuse_unused(self, family: str) -> None:
+        """Refuses options that the problem would not look at."""
+        unused = {
+            "means": "not together with clicks" if self.clicks else "",
+            "instance": "not together with means or clicks" if self.means or self.clicks else "",
+            "num_items": "the number of means" if self.means and self.num_items != len(self.means) else "",
+            "clicks": "for cascade policies only" if family != "cascade" else "",
+            "list_len": "for lists and super arms only" if family == "armed" else "",
+            "oracle": "for semi-bandit policies only" if family != "semi_bandit" else "",
+        }
+        for field in dataclasses.fields(self):
+            value, why = getattr(self, field.name), unused.get(field.name)
+            if why and value != field.default:
+                raise ValueError(f"{field.name} is {why}; got {str(value)!r}")
 
 
 @dataclasses.dataclass(frozen=True)

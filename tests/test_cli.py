@@ -77,6 +77,10 @@ def test_a_click_log(command, tmp_path):
         (["--policies", "cascade_ucb1", "--horizon", "0"], "horizon must be an integer from 1"),
         (["--policies", "cascade_ucb1", "--list-len", "9"], "list_len must be an integer from 1 to 6; got 9"),
         (["--policies", "cascade_ucb1", "--clicks", "missing.csv"], "missing.csv"),
+        (["--policies", "cascade_ucb1", "--oracle", "cascade"], "oracle is for semi-bandit policies only; got 'cascade'"),
+        (["--policies", "ucb1"], "list_len is for lists and super arms only; got '2'"),
+        (["--policies", "cucb", "--means", 0.1, 0.2], "num_items is the number of means; got '6'"),
+        (["--policies", "cucb", "--clicks", "log.csv"], "clicks is for cascade policies only"),
     ],
 )
 def test_errors_are_one_line(command, words, message):
@@ -103,3 +107,10 @@ def test_arms(command):
     assert status == 2
     assert "policies must be of one family of problems; got dp_kl_ucb (armed) and first_ldp_kl_ucb (cascade)" in err
     assert command(*words, "--policies", "dp_imed", "--clicks", "log.csv")[0] == 2
+
+
+@pytest.mark.parametrize("oracle", ["top-k", "cascade"])
+def test_semi_bandits(command, oracle):
+    status, out, err = command(*RUN, "--policies", "cucb", "ldp_gaussian_cucb", "--epsilon", 1, "--oracle", oracle)
+    assert status == 0, err
+    assert any(line.startswith("ldp_gaussian_cucb") and line.endswith("(1, 0.001)-LDP") for line in out.splitlines())
