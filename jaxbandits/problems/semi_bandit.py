@@ -24,7 +24,8 @@ class SemiBanditInstance(NamedTuple):
     """The means one seed meets.
 
     If the oracle's super arms allow any renaming, the order of the arms is drawn for each seed, so that the order in which the means
-    were given carries no information; else the arms keep their numbers.
+    were given carries no information. Else the arms keep their numbers, and since ties go to lower ones, good arms listed first are
+    favoured in the first rounds.
     """
 
     labels: Array  # [num_base_arms], int32: the policy's arm i is arm labels[i] of the problem
