@@ -92,7 +92,11 @@ def exploration(function: Any) -> None:
     allowed = "a function of the round, int32 () -> float32 (), at least 0 and finite"
     if not callable(function):
         _fail("exploration", function, allowed)
-    for t, level in _levels(function):
+    try:
+        levels = _levels(function)
+    except Exception as error:  # of code that is not ours
+        raise ValueError(f"exploration must be {allowed}; it failed with {type(error).__name__}: {error}") from error
+    for t, level in levels:
         array = np.asarray(level)
         if array.shape or array.dtype != np.float32 or not 0 <= float(array) < np.inf:
             raise ValueError(f"exploration must be {allowed}; got {level!r} at round {t}")
@@ -119,6 +123,12 @@ def budget(name: str, spent: Any, epsilon: Any) -> None:
     """Privacy levels that together spend at most epsilon, up to rounding; ``name`` says what adds up to the spent level."""
     if _known(spent) and _known(epsilon) and float(spent) > float(epsilon) * (1 + 1e-6):
         _fail(name, float(spent), f"at most epsilon, {float(epsilon):g}")
+
+
+def enough(name: str, value: Any, least: Callable[[], float], *needs: Any) -> None:
+    """A number that is at least what a claim needs, up to rounding to float32, once it and what that depends on are known."""
+    if _known(value) and all(_known(need) for need in needs) and not float(value) >= (needed := least()) * (1 - 1e-6):
+        _fail(name, float(value), f"at least {needed:.6g}, which the claim needs")
 
 
 def scale(name: str, value: Any) -> None:

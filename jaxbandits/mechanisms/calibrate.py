@@ -90,7 +90,7 @@ def classic_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> flo
     validate.epsilon(epsilon)
     validate.delta(delta)
     validate.positive("sensitivity", sensitivity)
-    return float(sensitivity) / float(epsilon) * math.sqrt(2 * math.log(1.25 / float(delta)))
+    return float(sensitivity) / float(epsilon) * math.sqrt(2 * (math.log(1.25) - math.log(float(delta))))
 
 
 # ---- composition -------------------------------------------------------------------------------------------------------

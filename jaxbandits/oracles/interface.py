@@ -5,10 +5,11 @@ different sizes have one shape; helpers here read and skip such places.
 """
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxbandits.core import Draws
@@ -21,8 +22,8 @@ class Oracle(NamedTuple):
     Attributes:
       num_base_arms: m, number of base arms.
       list_len: K, the most base arms of a super arm.
-      solve: (weights float32 [m], draws) -> super arm. A weight may be any number or +inf: an arm of weight +inf comes before all
-        others, as far as super arms allow.
+      solve: (weights float32 [m], draws) -> super arm, of at least one arm. A weight may be any number up to 1e36 / K in size, or +inf:
+        an arm of weight +inf comes before all others, as far as super arms allow.
       exact: weights -> super arm of the largest reward, for weights in [0, 1].
       reward: (means of the arms float32 [K], which places have one bool [K]) -> expected reward, float32 (). Not smaller for
         larger means.
@@ -66,11 +67,10 @@ def _without_draws(exact: Callable[[Array], Array], weights: Array, draws: Mappi
 
 
 def add_up(values: Array, there: Array) -> Array:
-    """The sum over the arms, float32 ()."""
-    total = jnp.zeros_like(values[0])
-    for k in range(values.shape[0]):
-        total = total + jnp.where(there[k], values[k], 0.0)
-    return total
+    """The sum over the arms of numbers in [0, 1], float32 (). Exact in fixed point, so it does not depend on the order of the arms."""
+    places = min(24, 30 - (values.shape[0] - 1).bit_length())  # as many binary ones as an int32 sum has room for
+    whole = jnp.where(there, jnp.round(jnp.clip(values, 0.0, 1.0) * np.float32(2**places)), 0.0).astype(jnp.int32)
+    return jnp.sum(whole, axis=0, dtype=jnp.int32).astype(jnp.float32) * np.float32(2.0**-places)
 
 
 @lanes.elementwise
@@ -85,9 +85,24 @@ def finite(weights: Array, list_len: int) -> Array:
 
 
 def all_different(super_arm: Array, num_base_arms: int) -> Array:
-    """Whether no arm is there twice and none is below 0, bool ()."""
-    fine = super_arm[0] >= 0
-    for k in range(1, super_arm.shape[0]):
-        again = jnp.any((super_arm[k] == super_arm[:k]) & (super_arm[:k] < num_base_arms))
-        fine = fine & (super_arm[k] >= 0) & ~again
-    return fine
+    """Whether no arm is there twice, none is below 0, and there is one at all, bool ()."""
+    empty = num_base_arms + jnp.arange(super_arm.shape[0], dtype=jnp.int32)
+    there = present(super_arm, num_base_arms)
+    ordered = jnp.sort(jnp.where(there, super_arm, empty))
+    return jnp.all(super_arm >= 0) & jnp.all(ordered[1:] != ordered[:-1]) & jnp.any(there)
+
+
+def pairs_of_nodes(edges: Any, what: str) -> list[tuple[Hashable, Hashable]]:
+    """The edges of a graph as a list of pairs.
+
+    Raises:
+      ValueError: if they are not, or in no order: the order of a set of names differs from process to process.
+    """
+    try:
+        pairs = None if isinstance(edges, set | frozenset | str | bytes) else [(first, second) for first, second in edges]
+        hash(tuple(pairs or ()))
+    except (TypeError, ValueError):
+        pairs = None
+    if not pairs:
+        raise ValueError(f"edges must be a sequence of at least one pair {what} of hashable nodes; got {edges!r}")
+    return pairs

@@ -1,5 +1,6 @@
 """Matchings of a bipartite graph: the maximum-weight matching oracle."""
 
+import collections
 import functools
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from jax import Array, lax
 
 from jaxbandits import validate
 from jaxbandits.engine import lanes
-from jaxbandits.oracles.interface import Oracle, add_up, all_different, exactly, finite
+from jaxbandits.oracles.interface import Oracle, add_up, all_different, exactly, finite, pairs_of_nodes
 
 
 class Sides(NamedTuple):
@@ -23,13 +24,11 @@ class Sides(NamedTuple):
 
 
 def _sides(edges: Sequence[tuple[Hashable, Hashable]]) -> Sides:
-    try:
-        pairs = [(left, right) for left, right in edges]
-        left, right = ({node: i for i, node in enumerate(dict.fromkeys(side))} for side in zip(*pairs, strict=True))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"edges must be pairs (left, right) of nodes, at least one; got {edges!r}") from error
-    if len(set(pairs)) < len(pairs):
-        raise ValueError(f"edges must be different; got {next(p for p in pairs if pairs.count(p) > 1)!r} twice")
+    pairs = pairs_of_nodes(edges, "(left, right)")
+    left, right = ({node: i for i, node in enumerate(dict.fromkeys(side))} for side in zip(*pairs, strict=True))
+    (most, times), *_ = collections.Counter(pairs).most_common(1)
+    if times > 1:
+        raise ValueError(f"edges must be different; got {most!r} {times} times")
     rows, columns = tuple(left[a] for a, _ in pairs), tuple(right[b] for _, b in pairs)
     if len(left) <= len(right):
         return Sides(rows, columns, len(left), len(right))
@@ -122,22 +121,19 @@ def _best_matching(sides: Sides, weights: Array) -> Array:
     edge = np.full(shape, num_edges, np.int32)
     edge[list(sides.rows), list(sides.columns)] = np.arange(num_edges)
 
-    def solve(weights):
-        padded = jnp.append(jnp.maximum(finite(weights, sides.num_rows), 0.0), jnp.float32(0.0))
-        column = assign(padded[edge])
-        return jnp.asarray(edge)[jnp.arange(sides.num_rows), column]
-
-    return solve(weights)
+    padded = jnp.append(jnp.maximum(finite(weights, sides.num_rows), 0.0), jnp.float32(0.0))
+    chosen = jnp.asarray(edge)[jnp.arange(sides.num_rows), assign(padded[edge])]
+    # Without a positive weight no edge need be chosen; a super arm has one.
+    only = jnp.where(jnp.arange(sides.num_rows) == sides.rows[0], 0, num_edges).astype(jnp.int32)
+    return jnp.where(jnp.all(chosen == num_edges), only, chosen)
 
 
 def _is_matching(sides: Sides, super_arm: Array) -> Array:
     num_edges = len(sides.rows)
     fine = all_different(super_arm, num_edges) & jnp.all(super_arm <= num_edges)
     for nodes in (sides.rows, sides.columns):
-        node = jnp.asarray((*nodes, -1), jnp.int32)
-        met = lanes.take(node, jnp.clip(super_arm, 0, num_edges))
-        for k in range(1, met.shape[0]):
-            fine = fine & ~jnp.any((met[k] == met[:k]) & (met[k] >= 0))
+        met = lanes.take(jnp.asarray((*nodes, num_edges), jnp.int32), jnp.clip(super_arm, 0, num_edges))
+        fine = fine & all_different(met, num_edges)
     return fine
 
 

@@ -6,11 +6,12 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxbandits import validate
 from jaxbandits.engine import lanes
-from jaxbandits.oracles.interface import Oracle, all_different, exactly, finite
+from jaxbandits.oracles.interface import Oracle, add_up, all_different, exactly, finite, pairs_of_nodes
 
 
 class Graph(NamedTuple):
@@ -26,17 +27,15 @@ class Graph(NamedTuple):
 
 def _graph(edges: Sequence[tuple[Hashable, Hashable]], source: Hashable, target: Hashable) -> Graph:
     before: dict[Hashable, list] = {}  # lists: the order of a set of names differs from process to process
+    pairs = pairs_of_nodes(edges, "(tail, head)")
+    for tail, head in pairs:
+        before.setdefault(head, []).append(tail)
     try:
-        pairs = [(tail, head) for tail, head in edges]
-        for tail, head in pairs:
-            before.setdefault(head, []).append(tail)
         order = list(graphlib.TopologicalSorter(before).static_order())
     except graphlib.CycleError as error:
         raise ValueError(f"edges must have no cycle; got {' -> '.join(str(node) for node in error.args[1])}") from error
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"edges must be pairs (tail, head) of nodes; got {edges!r}") from error
     for name, node in (("source", source), ("target", target)):
-        if node not in order:
+        if not isinstance(node, Hashable) or node not in dict.fromkeys(order):
             raise ValueError(f"{name} must be a node of edges; got {node!r}")
     if source == target:
         raise ValueError(f"target must differ from source; got {target!r}")
@@ -90,10 +89,7 @@ def _is_path(graph: Graph, super_arm: Array) -> Array:
 
 
 def _saved(values: Array, there: Array) -> Array:
-    total = jnp.full_like(values[0], values.shape[0])
-    for k in range(values.shape[0]):
-        total = total - jnp.where(there[k], 1.0 - values[k], 0.0)
-    return total
+    return np.float32(values.shape[0]) - add_up(1.0 - values, there)
 
 
 def path(*, edges: Sequence[tuple[Hashable, Hashable]], source: Hashable, target: Hashable) -> Oracle:

@@ -22,10 +22,7 @@ def _whole(num_base_arms: int, super_arm: Array) -> Array:
 
 def _some_attracts(values: Array, there: Array) -> Array:
     """1 - prod (1 - u), values above 1 read as 1."""
-    none = jnp.ones_like(values[0])
-    for k in range(values.shape[0]):
-        none = none * (1.0 - jnp.clip(values[k], 0.0, 1.0))
-    return 1.0 - none
+    return 1.0 - jnp.prod(1.0 - jnp.clip(values, 0.0, 1.0), axis=0)
 
 
 def _sets_of_one_size(num_base_arms, list_len, reward) -> Oracle:
@@ -93,8 +90,12 @@ def partition(*, groups: Sequence[int]) -> Oracle:
     Raises:
       ValueError: if a group is missing.
     """
-    numbers = np.asarray(groups)
-    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not len(numbers) or set(numbers.tolist()) != set(range(numbers.max() + 1)):
+    try:
+        numbers = np.asarray(groups)
+    except ValueError:  # ragged
+        numbers = np.asarray(None)
+    usable = numbers.ndim == 1 and numbers.dtype.kind in "iu" and len(numbers) > 0
+    if not usable or numbers.max() >= len(numbers) or len(np.unique(numbers)) != numbers.max() + 1 or numbers.min() < 0:
         raise ValueError(f"groups must be integers that use each of 0, 1, .., up to the largest; got {groups!r}")
     validate.size("the length of groups", len(numbers), 1, validate.MOST_ITEMS)
     each = tuple(int(g) for g in numbers)

@@ -41,7 +41,8 @@ def semi_bandit(*, means: ArrayLike, oracle: Oracle) -> Problem:
     """A combinatorial semi-bandit.
 
     Regret of a round is alpha beta opt - r_u(S), opt the largest r_u; for an exact oracle alpha and beta are 1, and a difference
-    below list_len 2^-22, which float32 cannot tell from a tie, is none. The oracle is passed on to the policies of a study, which may
+    below list_len 2^-22, which float32 cannot tell from a tie, is none; a negative regret would mean that the action is no super arm, or
+    the oracle not exact. The oracle is passed on to the policies of a study, which may
     play another one of the same sizes.
 
     Args:
@@ -68,7 +69,7 @@ def semi_bandit(*, means: ArrayLike, oracle: Oracle) -> Problem:
 
     def regret(instance, action):
         lost = instance.target - oracle.reward(read(instance.means, action), present(action, m))
-        return jnp.where(lost > oracle.list_len * ROUNDING, lost, 0.0) if exact else lost
+        return jnp.where(jnp.abs(lost) > oracle.list_len * ROUNDING, lost, 0.0) if exact else lost
 
     return Problem(
         sizes={"num_base_arms": m, "list_len": oracle.list_len},

@@ -100,15 +100,43 @@ def test_an_approximate_oracle_earns_alpha_with_probability_beta(alpha, beta):
         assert abs(earned[~kept].mean() - mean_of_random_sets) <= 4 * earned[~kept].std() / np.sqrt((~kept).sum())
 
 
+@pytest.mark.parametrize("list_len", [1, 13, 64, 65, 500])
+def test_a_sum_does_not_depend_on_the_order_of_the_arms(list_len):
+    """Exactly, where a float32 sum of 13 numbers already does; and it is right to list_len times the last place of fixed point."""
+    rng = np.random.default_rng(list_len)
+    values = np.where(rng.random(list_len) < 0.5, np.float32(0.98), rng.random(list_len).astype(np.float32))
+    reward = jax.jit(oracles.top_k(num_base_arms=list_len, list_len=list_len).reward)
+    found = {float(reward(jnp.asarray(rng.permutation(values)), jnp.ones(list_len, bool))) for _ in range(30)}
+    assert len(found) == 1
+    np.testing.assert_allclose(found.pop(), values.astype(float).sum(), rtol=1e-6)
+
+
+def test_a_matching_is_never_empty():
+    """Also if no weight is positive, when leaving every node alone weighs as much."""
+    for edges in ([(0, 1), (1, 0)], [(0, 0), (0, 1), (1, 1)], [(0, 2), (1, 2), (2, 0), (2, 1)]):
+        oracle = oracles.matching(edges=edges)
+        for weights in itertools.product((-1.0, 0.0), repeat=len(edges)):
+            chosen = oracle.exact(jnp.asarray(weights, jnp.float32))
+            assert bool(oracle.legal(chosen))
+        assert not bool(oracle.legal(jnp.full(oracle.list_len, len(edges), jnp.int32)))
+
+
 BAD = {
     "num_base_arms must be": lambda: oracles.top_k(num_base_arms=0, list_len=1),
     "list_len must be an integer from 1 to 3; got 4": lambda: oracles.cascade(num_base_arms=3, list_len=4),
     "groups must be integers": lambda: oracles.partition(groups=[0, 2]),
-    "edges must be pairs": lambda: oracles.matching(edges=[]),
+    "groups must be integers that use": lambda: oracles.partition(groups=[0, 10**9]),
+    "groups must be integers that": lambda: oracles.partition(groups=[[0], [1, 2]]),
+    "groups must be integers that use each": lambda: oracles.partition(groups=[-1, 0]),
+    "edges must be a sequence of at least one pair .left, right.": lambda: oracles.matching(edges=[]),
+    "edges must be a sequence of at least one pair .tail, head.": lambda: oracles.path(edges={(0, 1)}, source=0, target=1),
+    "edges must be a sequence of at least one": lambda: oracles.path(edges=[([], 1)], source=0, target=1),
     "edges must be different": lambda: oracles.matching(edges=[(0, 1), (0, 1)]),
     "edges must have no cycle": lambda: oracles.path(edges=[(0, 1), (1, 2), (2, 1), (1, 3)], source=0, target=3),
     "edges must each lie on a path from source to target": lambda: oracles.path(edges=[(0, 1), (1, 2), (1, 3)], source=0, target=3),
     "source must be a node": lambda: oracles.path(edges=[(0, 1)], source=7, target=1),
+    "source must be a node of": lambda: oracles.path(edges=[(0, 1)], source=jnp.int32(0), target=1),
+    "target must be a node of": lambda: oracles.path(edges=[("a", "b")], source="a", target=np.array([1, 2])),
     "target must differ": lambda: oracles.path(edges=[(0, 1)], source=0, target=0),
     "alpha must be above 0": lambda: oracles.approximate(oracle=oracles.top_k(num_base_arms=3, list_len=1), alpha=0.0),
     "beta must be above 0": lambda: oracles.approximate(oracle=oracles.top_k(num_base_arms=3, list_len=1), beta=1.5),

@@ -23,6 +23,7 @@ BAD = [
     (partial(cascade.first_dp_ucb1, counter=lambda **k: 5), LISTS, "counter must be a factory of counters.*it returned 5"),
     (partial(cascade.first_dp_kl_ucb, exploration=lambda t: -jnp.log(t.astype(jnp.float32))), LISTS, "exploration must be .*at round 2"),
     (partial(cascade.first_dp_kl_ucb, exploration=None), LISTS, "exploration must be"),
+    (partial(cascade.first_dp_kl_ucb, exploration=lambda **k: 3), LISTS, "exploration must be .* it failed with TypeError"),
     (partial(armed.dp_kl_ucb, exploration=lambda t: jnp.float32(math.nan)), ARMS, "exploration must be"),
     (partial(armed.dp_kl_ucb, exploration=lambda t: jnp.ones(3)), ARMS, "exploration must be"),
     (partial(armed.dp_kl_ucb, exploration=lambda t: t), ARMS, "exploration must be"),

@@ -9,6 +9,7 @@ import pytest
 from jaxbandits import Study, oracles, run
 from jaxbandits.core import NON_PRIVATE, Round
 from jaxbandits.engine import sums
+from jaxbandits.mechanisms import calibrate
 from jaxbandits.policies import index as indices
 from jaxbandits.policies import semi_bandit as policies
 from jaxbandits.policies.semi_bandit import assemble
@@ -126,3 +127,37 @@ def test_the_index_of_algorithm_4():
     found = policy.act(state, Round(jnp.int32(12), ()), {})
     wide = np.sqrt(1.5 * log_t) + 2 / 0.5 * np.sqrt(2 * 3 * np.log(1250) * log_t)
     np.testing.assert_allclose(found, np.asarray(total) / np.asarray(counts) + wide / np.sqrt(counts), rtol=1e-5)
+
+
+def test_a_sound_policy_refuses_a_sigma_too_small_for_its_claim():
+    """The derived sigma is an argument; fixed or swept, a smaller one would be a false guarantee."""
+    least = calibrate.analytic_sigma(0.1, 1e-5, 3**0.5)
+    with pytest.raises(ValueError, match=r"sigma must be at least .* which the claim needs"):
+        policies.ldp_gaussian_cucb(oracle=SETS, epsilon=0.1, delta=1e-5, sigma=0.99 * least)
+    assert policies.ldp_gaussian_cucb(oracle=SETS, epsilon=0.1, delta=1e-5, sigma=2 * least).claim.guaranteed
+    problem = partial(semi_bandit, means=linear(8), oracle=SETS)
+    for fixed, grid in (({"sigma": 0.0}, {"epsilon": [0.1]}), ({}, {"epsilon": [0.1], "sigma": [0.0, 1.0]})):
+        with pytest.raises(ValueError, match="which the claim needs"):
+            Study(problem=problem, policies={"p": partial(policies.ldp_gaussian_cucb, delta=1e-5, **fixed)}, grid=grid)
+
+
+def test_epsilon_of_shares_is_refused_by_its_own_value():
+    with pytest.raises(ValueError, match=r"epsilon must be a positive number from 3e-10 .*got 2e-10"):
+        policies.cucb_ldp1(oracle=SETS, epsilon=2e-10)
+    assert policies.cucb_ldp1(oracle=SETS, epsilon=3e-10).claim.guaranteed
+
+
+def test_a_super_arm_of_another_kind_shows():
+    """Between checkpoints nobody looks, but its regret may be negative, and is not cut off."""
+    groups = oracles.partition(groups=[0, 0, 1, 1])
+    problem = semi_bandit(means=[0.9, 0.8, 0.2, 0.1], oracle=groups)
+    instance = problem.setup({"order": jnp.zeros((2, 4), jnp.uint32), "preview": jnp.zeros(4)})
+    assert float(problem.regret(instance, jnp.asarray([0, 1], jnp.int32))) == pytest.approx(1.1 - 1.7)
+    study = Study(
+        problem=partial(semi_bandit, means=[0.9, 0.8, 0.2, 0.1], oracle=groups),
+        policies={"p": partial(policies.cucb, oracle=oracles.top_k(num_base_arms=4, list_len=2))},
+        seeds=2,
+        horizon=200,
+    )
+    with pytest.raises(ValueError, match="must choose legal actions"):
+        run(study, progress=False)

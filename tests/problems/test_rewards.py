@@ -116,6 +116,8 @@ def test_no_realised_regret_unless_asked_for():
     problem = partial(armed, means=[0.9, 0.5])
     results = run(Study(problem=problem, policies={"p": policies.ucb1}, seeds=2, horizon=10), progress=False)
     assert "realised_regret" not in results
+    with pytest.raises(ValueError, match="realised_regret must be True or False; got 'no'"):
+        armed(means=[0.9, 0.5], realised_regret="no")  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match=r"metrics must be named.*realised_regret"):
         Study(problem=problem, policies={"p": policies.ucb1}, metrics={"realised_regret": lambda state, instance: 0.0})
 

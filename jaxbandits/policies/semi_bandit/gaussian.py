@@ -28,6 +28,8 @@ def _policy(calibrated_sigma, as_printed, oracle, epsilon, delta, noise_scale, r
     sensitivity = oracle.list_len**0.5
     if sigma is None:
         sigma = calibrated_sigma(epsilon, delta, sensitivity)
+    elif not as_printed:
+        validate.enough("sigma", sigma, lambda: calibrated_sigma(epsilon, delta, sensitivity), epsilon, delta)
     noise = gaussian(shape=(oracle.list_len,), sensitivity=sensitivity, sigma=sigma, epsilon=epsilon, delta=delta, noise_scale=noise_scale)
     already = oracle.num_base_arms if as_printed else 0
 
@@ -96,9 +98,9 @@ def ldp_gaussian_cucb(
       delta: strictly between 0 and 1.
       noise_scale: factor on the noise; any other than 1 voids the claim.
       radius_scale: factor on the noise part of the radius.
-      sigma: derived; leave it out.
+      sigma: derived; leave it out, or give a larger one.
 
     Raises:
-      ValueError: if an argument is out of range.
+      ValueError: if an argument is out of range, or sigma too small for the claim.
     """
     return _policy(calibrate.analytic_sigma, False, oracle, epsilon, delta, noise_scale, radius_scale, sigma)

@@ -47,7 +47,7 @@ def cucb_ldp1(*, oracle: Oracle, epsilon: ArrayLike) -> Policy:
       ValueError: if an argument is out of range.
     """
     oracle = check_oracle(oracle)
-    validate.epsilon(epsilon)
+    validate.epsilon(epsilon, low=1e-10 * oracle.list_len)  # a share must be one that a bit can have
     each = epsilon / oracle.list_len
     bit = bernoulli(epsilon=each, shape=(oracle.list_len,))
     claim = dataclasses.replace(bit.claim, epsilon=epsilon, relation=ONE_USER, sensitivity=f"{oracle.list_len} values in [0, 1]")
