@@ -135,6 +135,8 @@ class Run:
         needy = [name for name, parameters in takers.items() if "epsilon" in parameters]
         if needy and not self.epsilon:
             raise ValueError(f"epsilon is needed by {', '.join(needy)}: add, for example, --epsilon 1")
+        if self.epsilon and not needy:
+            raise ValueError(f"epsilon is an argument of none of these policies; got {' '.join(f'{e:g}' for e in self.epsilon)}")
         fixed = {"delta": self.delta, "noise_scale": self.noise_scale, "radius_scale": self.radius_scale}
         defaults = {f.name: f.default for f in dataclasses.fields(self)}
         for option, value in fixed.items():

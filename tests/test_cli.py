@@ -78,6 +78,7 @@ def test_a_click_log(command, tmp_path):
         (["--policies", "cascade_ucb1", "--list-len", "9"], "list_len must be an integer from 1 to 6; got 9"),
         (["--policies", "cascade_ucb1", "--clicks", "missing.csv"], "missing.csv"),
         (["--policies", "cascade_ucb1", "--oracle", "cascade"], "oracle is for semi-bandit policies only; got 'cascade'"),
+        (["--policies", "cascade_ucb1", "--epsilon", 1], "epsilon is an argument of none of these policies; got 1"),
         (["--policies", "ucb1"], "list_len is for lists and super arms only; got '2'"),
         (["--policies", "cucb", "--means", 0.1, 0.2], "num_items is the number of means; got '6'"),
         (["--policies", "cucb", "--clicks", "log.csv"], "clicks is for cascade policies only"),

@@ -8,7 +8,7 @@ from jax import Array
 
 from jaxbandits import validate
 from jaxbandits.engine import draws, lanes
-from jaxbandits.oracles.interface import Oracle
+from jaxbandits.oracles.interface import Oracle, check
 
 _SHRINK, _FAIL, _ANY = "oracle's loss", "oracle's failure", "oracle's order"
 
@@ -41,8 +41,8 @@ def approximate(*, oracle: Oracle, alpha: float = 1.0, beta: float = 1.0) -> Ora
     """
     validate.scalar("alpha", alpha, "above 0 and at most 1", lambda x: 0 < x <= 1)
     validate.scalar("beta", beta, "above 0 and at most 1", lambda x: 0 < x <= 1)
-    if not isinstance(oracle, Oracle) or (oracle.alpha, oracle.beta) != (1.0, 1.0):
-        raise ValueError(f"oracle must be an exact Oracle, such as oracles.top_k(...); got {oracle!r}")
+    if (check(oracle).alpha, oracle.beta) != (1.0, 1.0):
+        raise ValueError(f"oracle must be an exact one; got one of alpha {oracle.alpha:g} and beta {oracle.beta:g}")
     alpha, beta, arms = float(alpha), float(beta), (oracle.num_base_arms,)
     return oracle._replace(
         solve=functools.partial(_solve, oracle, alpha, beta),

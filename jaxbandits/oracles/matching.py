@@ -2,7 +2,7 @@
 
 import collections
 import functools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -10,8 +10,8 @@ import numpy as np
 from jax import Array, lax
 
 from jaxbandits import validate
-from jaxbandits.engine import lanes
-from jaxbandits.oracles.interface import Oracle, add_up, all_different, exactly, finite, pairs_of_nodes
+from jaxbandits.engine import draws, lanes
+from jaxbandits.oracles.interface import TIES, Oracle, all_different, finite, pairs_of_nodes, sum_of_means
 
 
 class Sides(NamedTuple):
@@ -128,6 +128,12 @@ def _best_matching(sides: Sides, weights: Array) -> Array:
     return jnp.where(jnp.all(chosen == num_edges), only, chosen)
 
 
+def _any_best_matching(sides: Sides, weights: Array, z: Mapping[str, Array]) -> Array:
+    """With weights that grow by a random 2^-18 (1 + their size) at most, so that equal ones do not fall to the edges that come first."""
+    known = finite(weights, sides.num_rows)
+    return _best_matching(sides, known + np.float32(2.0**-18) * z[TIES] * (1.0 + jnp.abs(known)))
+
+
 def _is_matching(sides: Sides, super_arm: Array) -> Array:
     num_edges = len(sides.rows)
     fine = all_different(super_arm, num_edges) & jnp.all(super_arm <= num_edges)
@@ -141,7 +147,7 @@ def matching(*, edges: Sequence[tuple[Hashable, Hashable]]) -> Oracle:
     """Sets of edges of a bipartite graph no two of which share a node; base arms are edges. The maximum-weight matching.
 
     A matching earns the sum of its means. It has one place for each node of the smaller side, empty for a node that is not matched;
-    negative weights count as 0. A complete graph of n and n nodes is the assignment problem.
+    negative weights count as 0, and ties are broken at random. A complete graph of n and n nodes is the assignment problem.
 
     Args:
       edges: [num_base_arms], different pairs (left, right) of nodes, any hashable names.
@@ -155,9 +161,10 @@ def matching(*, edges: Sequence[tuple[Hashable, Hashable]]) -> Oracle:
     return Oracle(
         num_base_arms=num_edges,
         list_len=sides.num_rows,
-        solve=exactly(exact),
+        solve=functools.partial(_any_best_matching, sides),
         exact=exact,
-        reward=add_up,
+        reward=functools.partial(sum_of_means, num_edges),
         legal=functools.partial(_is_matching, sides),
         smoothness=float(sides.num_rows),
+        draws={TIES: draws.uniform((num_edges,))},
     )

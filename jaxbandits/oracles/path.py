@@ -2,7 +2,7 @@
 
 import functools
 import graphlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -10,8 +10,8 @@ import numpy as np
 from jax import Array
 
 from jaxbandits import validate
-from jaxbandits.engine import lanes
-from jaxbandits.oracles.interface import Oracle, add_up, all_different, exactly, finite, pairs_of_nodes
+from jaxbandits.engine import draws, lanes
+from jaxbandits.oracles.interface import TIES, Oracle, add_up, all_different, finite, pairs_of_nodes, present
 
 
 class Graph(NamedTuple):
@@ -55,18 +55,30 @@ def _graph(edges: Sequence[tuple[Hashable, Hashable]], source: Hashable, target:
 
 
 def _best_path(graph: Graph, weights: Array) -> Array:
+    return _first_of_the_best(graph, weights, -jnp.arange(len(graph.tails), dtype=jnp.float32))
+
+
+def _any_best_path(graph: Graph, weights: Array, z: Mapping[str, Array]) -> Array:
+    return _first_of_the_best(graph, weights, z[TIES])
+
+
+def _first_of_the_best(graph: Graph, weights: Array, rank: Array) -> Array:
+    """The best path; where several edges lead on to one, the edge of the largest rank."""
     num_edges = len(graph.tails)
     gain = finite(weights, graph.longest) - 1.0
     worth = {graph.target: jnp.zeros_like(gain[0])}
-    chosen = {graph.target: jnp.int32(num_edges)}
+    chosen = {graph.target: jnp.full_like(gain[0], num_edges, jnp.int32)}
     for node in reversed(range(graph.num_nodes)):
+        ranked = None
         for edge in (e for e, tail in enumerate(graph.tails) if tail == node):
             value = gain[edge] + worth[graph.heads[edge]]
-            first = node not in worth
-            better = jnp.ones_like(value, bool) if first else value > worth[node]
-            worth[node] = value if first else jnp.where(better, value, worth[node])
-            chosen[node] = jnp.where(better, jnp.int32(edge), jnp.int32(num_edges) if first else chosen[node])
-    next_edge = jnp.stack([jnp.broadcast_to(chosen[node], gain[0].shape) for node in range(graph.num_nodes)])
+            if ranked is None:
+                worth[node], ranked, chosen[node] = value, rank[edge], jnp.full_like(value, edge, jnp.int32)
+                continue
+            better = (value > worth[node]) | ((value == worth[node]) & (rank[edge] > ranked))
+            worth[node], ranked = jnp.where(better, value, worth[node]), jnp.where(better, rank[edge], ranked)
+            chosen[node] = jnp.where(better, jnp.int32(edge), chosen[node])
+    next_edge = jnp.stack([chosen[node] for node in range(graph.num_nodes)])
     heads = jnp.asarray((*graph.heads, graph.target), jnp.int32)
     node, path = jnp.full((1,), graph.source, jnp.int32), []
     for _ in range(graph.longest):
@@ -88,15 +100,15 @@ def _is_path(graph: Graph, super_arm: Array) -> Array:
     return fine
 
 
-def _saved(values: Array, there: Array) -> Array:
-    return np.float32(values.shape[0]) - add_up(1.0 - values, there)
+def _saved(graph: Graph, values: Array, super_arm: Array) -> Array:
+    return np.float32(graph.longest) - add_up(1.0 - values, present(super_arm, len(graph.tails)))
 
 
 def path(*, edges: Sequence[tuple[Hashable, Hashable]], source: Hashable, target: Hashable) -> Oracle:
     """Paths from a source to a target; base arms are edges. The shortest path, if an edge of mean u costs 1 - u.
 
-    A path earns list_len, the edges of the longest path, less the costs of its edges. Edges are listed from the source on; of equal
-    paths the lower edge wins at each node.
+    A path earns list_len, the edges of the longest path, less the costs of its edges. As a super arm it lists its edges from the source
+    on; ties are broken at random.
 
     Args:
       edges: [num_base_arms], pairs (tail, head) of nodes, any hashable names. The graph has no cycle.
@@ -112,9 +124,10 @@ def path(*, edges: Sequence[tuple[Hashable, Hashable]], source: Hashable, target
     return Oracle(
         num_base_arms=num_edges,
         list_len=graph.longest,
-        solve=exactly(exact),
+        solve=functools.partial(_any_best_path, graph),
         exact=exact,
-        reward=_saved,
+        reward=functools.partial(_saved, graph),
         legal=functools.partial(_is_path, graph),
         smoothness=float(graph.longest),
+        draws={TIES: draws.uniform((num_edges,))},
     )

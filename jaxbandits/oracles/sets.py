@@ -1,15 +1,15 @@
 """Super arms that are sets: any of a size, or one arm of each group."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from jaxbandits import validate
-from jaxbandits.engine import lanes
-from jaxbandits.oracles.interface import Oracle, add_up, all_different, exactly
+from jaxbandits.engine import draws, lanes
+from jaxbandits.oracles.interface import TIES, Oracle, all_different, exactly, sum_of_means
 
 
 def _largest(list_len: int, weights: Array) -> Array:
@@ -20,7 +20,7 @@ def _whole(num_base_arms: int, super_arm: Array) -> Array:
     return all_different(super_arm, num_base_arms) & jnp.all(super_arm < num_base_arms)
 
 
-def _some_attracts(values: Array, there: Array) -> Array:
+def _some_attracts(values: Array, super_arm: Array) -> Array:
     """1 - prod (1 - u), values above 1 read as 1."""
     return 1.0 - jnp.prod(1.0 - jnp.clip(values, 0.0, 1.0), axis=0)
 
@@ -51,7 +51,7 @@ def top_k(*, num_base_arms: int, list_len: int) -> Oracle:
     Raises:
       ValueError: if a size is out of range.
     """
-    return _sets_of_one_size(num_base_arms, list_len, add_up)
+    return _sets_of_one_size(num_base_arms, list_len, functools.partial(sum_of_means, num_base_arms))
 
 
 def cascade(*, num_base_arms: int, list_len: int) -> Oracle:
@@ -67,11 +67,25 @@ def cascade(*, num_base_arms: int, list_len: int) -> Oracle:
     return _sets_of_one_size(num_base_arms, list_len, _some_attracts)
 
 
-def _best_of_each(members: tuple[tuple[int, ...], ...], weights: Array) -> Array:
+Members = tuple[tuple[int, ...], ...]
+
+
+def _best_of_each(members: Members, weights: Array) -> Array:
+    return _first_of_the_best(members, weights, -jnp.arange(weights.shape[0], dtype=jnp.float32))
+
+
+def _any_best_of_each(members: Members, weights: Array, z: Mapping[str, Array]) -> Array:
+    return _first_of_the_best(members, weights, z[TIES])
+
+
+def _first_of_the_best(members: Members, weights: Array, rank: Array) -> Array:
+    """Of each group the arm of the largest weight, of several that of the largest rank."""
     chosen = []
     for group in members:
         arms = jnp.asarray(group, jnp.int32)
-        chosen.append(lanes.take(arms, lanes.top_k(lanes.take(weights, arms), 1)))
+        weight = lanes.take(weights, arms)
+        best = jnp.where(weight == jnp.max(weight), lanes.take(rank, arms), -jnp.inf)
+        chosen.append(lanes.take(arms, lanes.top_k(best, 1)))
     return jnp.concatenate(chosen)
 
 
@@ -82,7 +96,7 @@ def _one_of_each(groups: tuple[int, ...], super_arm: Array) -> Array:
 
 
 def partition(*, groups: Sequence[int]) -> Oracle:
-    """One arm of each group; a super arm earns the sum of its means. The largest weight of each group, ties to the lowest number.
+    """One arm of each group; a super arm earns the sum of its means. The largest weight of each group, ties at random.
 
     Args:
       groups: [num_base_arms], the group of each base arm: 0, 1, .., each with at least one arm.
@@ -104,9 +118,10 @@ def partition(*, groups: Sequence[int]) -> Oracle:
     return Oracle(
         num_base_arms=len(each),
         list_len=len(members),
-        solve=exactly(exact),
+        solve=functools.partial(_any_best_of_each, members),
         exact=exact,
-        reward=add_up,
+        reward=functools.partial(sum_of_means, len(each)),
         legal=functools.partial(_one_of_each, each),
         smoothness=float(len(members)),
+        draws={TIES: draws.uniform((len(each),))},
     )

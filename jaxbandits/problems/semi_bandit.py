@@ -17,15 +17,15 @@ from jax.typing import ArrayLike
 from jaxbandits import validate
 from jaxbandits.core import Problem
 from jaxbandits.engine import draws, lanes
-from jaxbandits.oracles import Oracle, present, read
+from jaxbandits.oracles import Oracle, check, present, read
+from jaxbandits.oracles.interface import all_different
 
 
 class SemiBanditInstance(NamedTuple):
     """The means one seed meets.
 
     If the oracle's super arms allow any renaming, the order of the arms is drawn for each seed, so that the order in which the means
-    were given carries no information. Else the arms keep their numbers, and since ties go to lower ones, good arms listed first are
-    favoured in the first rounds.
+    were given carries no information; else the arms keep their numbers, and the oracle breaks ties at random.
     """
 
     labels: Array  # [num_base_arms], int32: the policy's arm i is arm labels[i] of the problem
@@ -52,23 +52,21 @@ def semi_bandit(*, means: ArrayLike, oracle: Oracle) -> Problem:
     Raises:
       ValueError: if a mean lies outside [0, 1], or the oracle is for another number of arms.
     """
-    if not isinstance(oracle, Oracle):
-        raise ValueError(f"oracle must be an Oracle, such as oracles.top_k(num_base_arms=20, list_len=4); got {oracle!r}")
-    m, exact = oracle.num_base_arms, oracle.alpha == oracle.beta == 1.0
+    m, exact = check(oracle).num_base_arms, oracle.alpha == oracle.beta == 1.0
     validate.probabilities("means", means, m)
 
     def setup(z):
         labels = lanes.shuffle(z["order"]) if oracle.exchangeable else jnp.arange(m, dtype=jnp.int32)
         mine = lanes.take(jnp.asarray(means, jnp.float32), labels)
         best = oracle.exact(mine)
-        optimum = oracle.reward(read(mine, best), present(best, m))
+        optimum = oracle.reward(read(mine, best), best)
         return SemiBanditInstance(labels=labels, means=mine, target=np.float32(oracle.alpha * oracle.beta) * optimum)
 
     def respond(instance, action, z):
         return ((z["reply"] < read(instance.means, action)) & present(action, m)).astype(jnp.int32)
 
     def regret(instance, action):
-        lost = instance.target - oracle.reward(read(instance.means, action), present(action, m))
+        lost = instance.target - oracle.reward(read(instance.means, action), action)
         return jnp.where(jnp.abs(lost) > oracle.list_len * ROUNDING, lost, 0.0) if exact else lost
 
     return Problem(
@@ -80,6 +78,6 @@ def semi_bandit(*, means: ArrayLike, oracle: Oracle) -> Problem:
         context=lambda instance, z: (),
         respond=respond,
         regret=regret,
-        legal=lambda instance, action: oracle.legal(action),
+        legal=lambda instance, action: all_different(action, m) & jnp.all(action <= m) & oracle.legal(action),
         shared={"oracle": oracle},
     )

@@ -72,13 +72,13 @@ def test_arms_of_infinite_weight_come_first():
 
 def test_rewards():
     values = jnp.asarray([0.5, 0.25], jnp.float32)
-    there = jnp.asarray([True, True])
-    assert float(oracles.top_k(num_base_arms=3, list_len=2).reward(values, there)) == 0.75
-    assert float(oracles.cascade(num_base_arms=3, list_len=2).reward(values, there)) == 1 - 0.5 * 0.75
-    assert float(oracles.cascade(num_base_arms=3, list_len=2).reward(values * 10, there)) == 1.0
+    both = jnp.asarray([0, 1], jnp.int32)
+    assert float(oracles.top_k(num_base_arms=3, list_len=2).reward(values, both)) == 0.75
+    assert float(oracles.cascade(num_base_arms=3, list_len=2).reward(values, both)) == 1 - 0.5 * 0.75
+    assert float(oracles.cascade(num_base_arms=3, list_len=2).reward(values * 10, both)) == 1.0
     path = oracles.path(edges=[(0, 1), (1, 2), (0, 2)], source=0, target=2)
-    assert float(path.reward(values, there)) == 2 - 0.5 - 0.75
-    assert float(path.reward(values, jnp.asarray([True, False]))) == 2 - 0.5
+    assert float(path.reward(values, both)) == 2 - 0.5 - 0.75
+    assert float(path.reward(values, jnp.asarray([2, 3], jnp.int32))) == 2 - 0.5
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.5, 1.0), (0.8, 0.6), (1.0, 0.25)])
@@ -106,7 +106,7 @@ def test_a_sum_does_not_depend_on_the_order_of_the_arms(list_len):
     rng = np.random.default_rng(list_len)
     values = np.where(rng.random(list_len) < 0.5, np.float32(0.98), rng.random(list_len).astype(np.float32))
     reward = jax.jit(oracles.top_k(num_base_arms=list_len, list_len=list_len).reward)
-    found = {float(reward(jnp.asarray(rng.permutation(values)), jnp.ones(list_len, bool))) for _ in range(30)}
+    found = {float(reward(jnp.asarray(rng.permutation(values)), jnp.arange(list_len, dtype=jnp.int32))) for _ in range(30)}
     assert len(found) == 1
     np.testing.assert_allclose(found.pop(), values.astype(float).sum(), rtol=1e-6)
 
@@ -140,7 +140,14 @@ BAD = {
     "target must differ": lambda: oracles.path(edges=[(0, 1)], source=0, target=0),
     "alpha must be above 0": lambda: oracles.approximate(oracle=oracles.top_k(num_base_arms=3, list_len=1), alpha=0.0),
     "beta must be above 0": lambda: oracles.approximate(oracle=oracles.top_k(num_base_arms=3, list_len=1), beta=1.5),
-    "oracle must be an exact Oracle": lambda: oracles.approximate(oracle="top_k"),
+    "oracle must be an Oracle": lambda: oracles.approximate(oracle="top_k"),
+    "oracle must be an exact one; got one of alpha 0.5": lambda: oracles.approximate(
+        oracle=oracles.approximate(oracle=oracles.top_k(num_base_arms=3, list_len=1), alpha=0.5)
+    ),
+    "oracle.alpha must be above 0": lambda: oracles.check(oracles.top_k(num_base_arms=3, list_len=1)._replace(alpha=2.0)),
+    "oracle.smoothness must be": lambda: oracles.check(oracles.top_k(num_base_arms=3, list_len=1)._replace(smoothness="x")),
+    "oracle.list_len must be": lambda: oracles.check(oracles.top_k(num_base_arms=3, list_len=1)._replace(list_len=4)),
+    "oracle.solve must be": lambda: oracles.check(oracles.top_k(num_base_arms=3, list_len=1)._replace(solve=None)),
 }
 
 

@@ -47,7 +47,7 @@ def test_regret_is_the_gap_to_the_best_super_arm(oracle):
     it, instance = made(oracle, [0.7, 0.6, 0.6, 0.3, 0.1])
     actions = [a for a in itertools.product(range(6), repeat=oracle.list_len) if bool(it.legal(instance, jnp.asarray(a, jnp.int32)))]
     means = np.append(np.asarray(instance.means, np.float64), np.nan)
-    rewards = np.array([float(oracle.reward(jnp.asarray(means[list(a)], jnp.float32), jnp.asarray(a, jnp.int32) < 5)) for a in actions])
+    rewards = np.array([float(oracle.reward(jnp.asarray(means[list(a)], jnp.float32), jnp.asarray(a, jnp.int32))) for a in actions])
     regret = np.array([float(it.regret(instance, jnp.asarray(a, jnp.int32))) for a in actions])
     gap = rewards.max() - rewards
     np.testing.assert_allclose(regret, gap, atol=1e-6)
@@ -76,6 +76,38 @@ def test_regret_of_an_approximation_is_measured_against_alpha_beta_opt():
     opt = float(np.sort(linear(6))[-2:].sum())
     np.testing.assert_allclose(results["exact"] - results["rough"], 2000 * (1 - 0.9 * 0.8) * opt, rtol=1e-5)
     assert (results["rough"] < 0).all()
+
+
+@pytest.mark.parametrize("kind", ["partition", "matching"])
+def test_the_order_of_the_arms_carries_no_information(kind):
+    """Arms that cannot be renamed, the good ones first or last, at an epsilon at which most indices are tied at 1."""
+    first = np.repeat([0.9, 0.7, 0.5, 0.3, 0.1], 3)
+    if kind == "partition":
+        size, means = oracles.partition(groups=[0, 1, 2] * 5), {"first": first, "last": first[::-1]}
+    else:
+        edges = [(left, right) for right in range(5) for left in range(3)]
+        means = {"first": np.where(np.arange(15) % 4 == 0, 0.9, 0.1), "last": np.where(np.arange(15) % 4 == 0, 0.9, 0.1)[::-1]}
+        size = oracles.matching(edges=edges)
+    study = Study(
+        problem=partial(problem, oracle=size),
+        policies={"kl": partial(semi_bandit.cucb_ldp2_kl, epsilon=0.1), "dp": partial(semi_bandit.cucb_dp_kl, epsilon=0.3)},
+        grid={"means": means},
+        seeds=300,
+        horizon=300,
+        checkpoints=[300],
+    )
+    regret = run(study, progress=False)["regret"].isel(round=0)
+    difference = regret.sel(means="first") - regret.sel(means="last")
+    assert (abs(difference.mean("seed")) <= 4 * difference.std("seed") / np.sqrt(300)).all()
+    assert (regret.mean("seed") > 20).all()
+
+
+def test_a_super_arm_out_of_range_or_with_an_arm_twice_is_illegal_whatever_the_oracle_says():
+    """Such as one that has -1 for a place without an arm."""
+    it, instance = made(SETS._replace(legal=lambda super_arm: jnp.bool_(True)))
+    for bad in ([0, -1], [0, 0], [0, 6], [5, 5]):
+        assert not bool(it.legal(instance, jnp.asarray(bad, jnp.int32)))
+    assert bool(it.legal(instance, jnp.asarray([5, 0], jnp.int32)))
 
 
 def test_the_oracle_of_the_problem_goes_to_its_policies():

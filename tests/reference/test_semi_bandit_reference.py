@@ -204,7 +204,7 @@ def weights_to_try(rng, num_base_arms):
 def test_same_super_arms(name):
     there, here = ORACLES[name]
     assert (there.num_base_arms, there.list_len) == (here.num_base_arms, here.list_len)
-    solve, rng = jax.jit(lambda weights: there.solve(weights, {})), np.random.default_rng(SEED)
+    solve, rng = jax.jit(there.exact), np.random.default_rng(SEED)
     for weights in weights_to_try(rng, here.num_base_arms):
         weights = np.float32(weights)
         theirs, weights = solve(weights).tolist(), weights.tolist()
@@ -238,7 +238,7 @@ def test_legal_super_arms_and_what_they_earn(name):
             some.append(places)
             values.append(here.reward(means, arms))
     bits = np.append(means, 0.123)[some]  # what stands in an empty place must not matter
-    earned = jax.vmap(there.reward)(jnp.asarray(bits, jnp.float32), np.asarray(some) < m)
+    earned = jax.vmap(there.reward)(jnp.asarray(bits, jnp.float32), jnp.asarray(some, jnp.int32))
     if name.startswith("paths"):  # a path earns what it saves, and what no path costs is a matter of taste
         earned, values = earned - earned[0], np.asarray(values) - values[0]
     np.testing.assert_allclose(earned, values, atol=1e-6)

@@ -30,17 +30,6 @@ NumberIndex = Callable[[Array, Array, Array], Array]
 """(mean float32 [num_base_arms], counts int32 [num_base_arms], t) -> index, float32 [num_base_arms]."""
 
 
-def check_oracle(oracle: Any) -> Oracle:
-    """The oracle, if it is one.
-
-    Raises:
-      ValueError: if not.
-    """
-    if not isinstance(oracle, Oracle):
-        raise ValueError(f"oracle must be an Oracle, such as oracles.top_k(num_base_arms=20, list_len=4); got {oracle!r}")
-    return oracle
-
-
 def choose(oracle: Oracle, index: Array, counts: Array, z: Mapping[str, Array]) -> Array:
     """The super arm for an index; arms with count 0 come before all others."""
     return oracle.solve(jnp.where(counts == 0, jnp.inf, index), z)

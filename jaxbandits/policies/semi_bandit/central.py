@@ -17,10 +17,10 @@ from jaxbandits import validate
 from jaxbandits.core import Policy, PyTree
 from jaxbandits.mechanisms import counters
 from jaxbandits.mechanisms.counters import Counter
-from jaxbandits.oracles import Oracle
+from jaxbandits.oracles import Oracle, check
 from jaxbandits.policies import central
 from jaxbandits.policies import index as indices
-from jaxbandits.policies.semi_bandit.assemble import check_oracle, choose, fewest_first
+from jaxbandits.policies.semi_bandit.assemble import choose, fewest_first
 
 ONE_USER = "one user's bits substituted, one round"
 """The neighbouring relation of a central semi-bandit policy."""
@@ -49,7 +49,7 @@ def _policy(oracle: Oracle, counter: Counter, index: central.Index) -> Policy:
     return Policy(
         claim=dataclasses.replace(counter.claim, relation=ONE_USER),
         device_draws={},
-        server_draws={**counter.draws(1), **oracle.draws},
+        server_draws={**oracle.draws, **counter.draws(1)},  # the oracle's first, so that its numbers are those of other policies
         init=lambda preview: CentralState(counter.init(), keeping.start(oracle.num_base_arms) if keeping else None),
         act=act,
         report=lambda round_, action, bits, z: bits[0],
@@ -61,8 +61,9 @@ def cucb_dp(*, oracle: Oracle, epsilon: ArrayLike, counter: Callable[..., Counte
     """CUCB-DP: CUCB on the bits that a continual counter for each arm releases.
 
     Index S / n + sqrt(1.5 log t / n) + q / n: S the counter's release after n entries, q the Chernoff bound at 1 - t^-3 of the very
-    noise in it, with t rounded up to 7 binary digits. Regret is of order m B^2 log T / (gap epsilon), up to further logarithms.
-    Sound: epsilon-DP for a trusted server. Relation: one user's bits substituted, one round. Chen et al. 2020.
+    noise in it, with t rounded up to 7 binary digits. Order
+    of its regret in ``theory.semi_bandit.cucb_dp_order``. Sound: epsilon-DP for a trusted server. Relation: one user's bits substituted,
+    one round. Chen et al. 2020.
 
     Args:
       oracle: chooses a super arm; a study passes that of the problem.
@@ -72,7 +73,7 @@ def cucb_dp(*, oracle: Oracle, epsilon: ArrayLike, counter: Callable[..., Counte
     Raises:
       ValueError: if an argument is out of range.
     """
-    oracle = check_oracle(oracle)
+    oracle = check(oracle)
     validate.epsilon(epsilon)
     streams = counters.made_by(counter, num_streams=oracle.num_base_arms, epsilon=epsilon)
     return _policy(oracle, streams, central.ucb1(streams))
@@ -95,7 +96,7 @@ def cucb_dp_kl(
     Raises:
       ValueError: if an argument is out of range.
     """
-    oracle = check_oracle(oracle)
+    oracle = check(oracle)
     validate.epsilon(epsilon)
     validate.exploration(exploration)
     refresh_every = validate.size("refresh_every", refresh_every)

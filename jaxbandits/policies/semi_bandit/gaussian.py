@@ -14,16 +14,16 @@ from jaxbandits import validate
 from jaxbandits.core import Policy
 from jaxbandits.mechanisms import calibrate
 from jaxbandits.mechanisms.randomiser import gaussian
-from jaxbandits.oracles import Oracle
+from jaxbandits.oracles import Oracle, check
 from jaxbandits.policies import index as indices
-from jaxbandits.policies.semi_bandit.assemble import ONE_USER, check_oracle, numbers_policy, widened
+from jaxbandits.policies.semi_bandit.assemble import ONE_USER, numbers_policy, widened
 
 RAW_START = "the first user's raw bits of all arms are observed, and sigma is proved for epsilon up to 1 only"
 """Why Algorithm 4 as printed has no guarantee."""
 
 
 def _policy(calibrated_sigma, as_printed, oracle, epsilon, delta, noise_scale, radius_scale, sigma) -> Policy:
-    oracle = check_oracle(oracle)
+    oracle = check(oracle)
     validate.scale("radius_scale", radius_scale)
     sensitivity = oracle.list_len**0.5
     if sigma is None:
@@ -60,7 +60,7 @@ def gaussian_cucb(
     """Algorithm 4 as printed. No guarantee, for the first user's sake.
 
     Every bit of the super arm is sent with N(0, sigma^2), sigma = (1 / epsilon) sqrt(2 K log(1.25 / delta)). Index mean +
-    sqrt(1.5 log t / T) + 2 sigma sqrt(log t / T). It starts from one user's raw bits of all arms, with t = m + 1 in the first round. As
+    sqrt(1.5 log t / N) + 2 sigma sqrt(log t / N). It starts from one user's raw bits of all arms, with t = m + 1 in the first round. As
     corrected: the oracle gets all m indices, and the arms of the super arm are updated.
 
     Args:

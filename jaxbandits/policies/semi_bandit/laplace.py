@@ -15,10 +15,10 @@ from jaxbandits.core import Policy
 from jaxbandits.engine import lanes
 from jaxbandits.mechanisms import tails
 from jaxbandits.mechanisms.randomiser import laplace
-from jaxbandits.oracles import Oracle
+from jaxbandits.oracles import Oracle, check
 from jaxbandits.policies import central
 from jaxbandits.policies import index as indices
-from jaxbandits.policies.semi_bandit.assemble import ONE_USER, check_oracle, numbers_policy
+from jaxbandits.policies.semi_bandit.assemble import ONE_USER, numbers_policy
 
 
 @lanes.elementwise
@@ -32,8 +32,8 @@ def _upper(mean, counts, log_t, scale):
 def ldp_laplace_cucb(*, oracle: Oracle, epsilon: ArrayLike, noise_scale: ArrayLike = 1.0, radius_scale: ArrayLike = 1.0) -> Policy:
     """CUCB on bits with Laplace noise.
 
-    Every bit of the super arm is sent with Lap(K / epsilon). Index mean + sqrt(1.5 log t / T) + (K / epsilon) sqrt(24 log t / T) once
-    T >= 3 log t, and with the Chernoff bound of T draws at 1 - t^-3, over T, before. The first rounds cover all arms. Regret in
+    Every bit of the super arm is sent with Lap(K / epsilon). Index mean + sqrt(1.5 log t / N) + (K / epsilon) sqrt(24 log t / N) once
+    N >= 3 log t, and with the Chernoff bound of N draws at 1 - t^-3, over N, before. The first rounds cover all arms. Regret in
     ``theory.semi_bandit``. Sound: epsilon-LDP, if noise_scale is 1. Relation: any two vectors of one user's bits, one
     round; the super arm is public. It is also CUCB-LDP1 of Chen et al. 2020 with Laplace noise.
 
@@ -46,7 +46,7 @@ def ldp_laplace_cucb(*, oracle: Oracle, epsilon: ArrayLike, noise_scale: ArrayLi
     Raises:
       ValueError: if an argument is out of range.
     """
-    oracle = check_oracle(oracle)
+    oracle = check(oracle)
     validate.scale("radius_scale", radius_scale)
     size = oracle.list_len
     noise = laplace(shape=(size,), sensitivity=size, epsilon=epsilon, noise_scale=noise_scale)

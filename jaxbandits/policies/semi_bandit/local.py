@@ -16,10 +16,10 @@ from jaxbandits.core import Policy
 from jaxbandits.engine import lanes
 from jaxbandits.mechanisms import tails
 from jaxbandits.mechanisms.randomiser import bernoulli, debias_factor, flip_probability, laplace
-from jaxbandits.oracles import Oracle
+from jaxbandits.oracles import Oracle, check
 from jaxbandits.policies import bits, central
 from jaxbandits.policies import index as indices
-from jaxbandits.policies.semi_bandit.assemble import ONE_USER, check_oracle, choose, fewest_first, numbers_policy
+from jaxbandits.policies.semi_bandit.assemble import ONE_USER, choose, fewest_first, numbers_policy
 
 
 @lanes.elementwise
@@ -28,7 +28,7 @@ def _debiased(bit_mean, counts, width, factor, flip):
 
 
 def _bits_index(epsilon: ArrayLike):
-    """Debiased mean + c sqrt(1.5 log t / T) of private bits, c the debiasing factor."""
+    """Debiased mean + c sqrt(1.5 log t / N) of private bits, c the debiasing factor."""
     factor, flip = debias_factor(epsilon), flip_probability(epsilon)
     return lambda mean, counts, t: _debiased(mean, counts, indices.ucb1_width(t), factor, flip)
 
@@ -36,7 +36,7 @@ def _bits_index(epsilon: ArrayLike):
 def cucb_ldp1(*, oracle: Oracle, epsilon: ArrayLike) -> Policy:
     """CUCB-LDP1: a private bit for every arm of the super arm, each with epsilon / K.
 
-    Index debiased mean + c sqrt(1.5 log t / T), c = (e^(epsilon / K) + 1) / (e^(epsilon / K) - 1). Sound: epsilon-LDP by basic
+    Index debiased mean + c sqrt(1.5 log t / N), c = (e^(epsilon / K) + 1) / (e^(epsilon / K) - 1). Sound: epsilon-LDP by basic
     composition of K bits. Relation: any two vectors of one user's bits, one round; the super arm is public. Chen et al. 2020.
 
     Args:
@@ -46,7 +46,7 @@ def cucb_ldp1(*, oracle: Oracle, epsilon: ArrayLike) -> Policy:
     Raises:
       ValueError: if an argument is out of range.
     """
-    oracle = check_oracle(oracle)
+    oracle = check(oracle)
     validate.epsilon(epsilon, low=1e-10 * oracle.list_len)  # a share must be one that a bit can have
     each = epsilon / oracle.list_len
     bit = bernoulli(epsilon=each, shape=(oracle.list_len,))
@@ -57,9 +57,9 @@ def cucb_ldp1(*, oracle: Oracle, epsilon: ArrayLike) -> Policy:
 def cucb_ldp2(*, oracle: Oracle, epsilon: ArrayLike) -> Policy:
     """CUCB-LDP2: one private bit a user, about the arm of the super arm with the fewest reports.
 
-    Index debiased mean + c sqrt(1.5 log t / T), c = (e^epsilon + 1) / (e^epsilon - 1), T counting reports. Regret is of order m B^2 log T /
-    (gap epsilon^2), without a factor for the size of a super arm. Sound: epsilon-LDP, one bit, about an arm that past messages
-    determine. Relation: any two vectors of one user's bits, one round. Chen et al. 2020.
+    Index debiased mean + c sqrt(1.5 log t / N), c = (e^epsilon + 1) / (e^epsilon - 1), N the reports about an arm. Regret in
+    ``theory.semi_bandit.cucb_ldp2``: epsilon is not divided by the size of a super arm. Sound: epsilon-LDP, one bit, about an arm that
+    past messages determine. Relation: any two vectors of one user's bits, one round. Chen et al. 2020.
 
     Args:
       oracle: chooses a super arm; a study passes that of the problem.
@@ -68,7 +68,7 @@ def cucb_ldp2(*, oracle: Oracle, epsilon: ArrayLike) -> Policy:
     Raises:
       ValueError: if an argument is out of range.
     """
-    oracle, bit = check_oracle(oracle), bernoulli(epsilon=epsilon)
+    oracle, bit = check(oracle), bernoulli(epsilon=epsilon)
     claim = dataclasses.replace(bit.claim, relation=ONE_USER)
     return numbers_policy(oracle=oracle, randomiser=bit, index=_bits_index(epsilon), claim=claim, discard=True)
 
@@ -76,7 +76,7 @@ def cucb_ldp2(*, oracle: Oracle, epsilon: ArrayLike) -> Policy:
 def cucb_ldp2_laplace(*, oracle: Oracle, epsilon: ArrayLike) -> Policy:
     """CUCB-LDP2 with Laplace noise in place of a private bit.
 
-    Index mean + sqrt(1.5 log t / T) + the Chernoff bound of T draws Lap(1 / epsilon) at 1 - t^-3, over T. Sound: epsilon-LDP, one number,
+    Index mean + sqrt(1.5 log t / N) + the Chernoff bound of N draws Lap(1 / epsilon) at 1 - t^-3, over N. Sound: epsilon-LDP, one number,
     about an arm that past messages determine. Relation: any two vectors of one user's bits, one round. After Chen et al. 2020.
 
     Args:
@@ -93,7 +93,7 @@ def cucb_ldp2_laplace(*, oracle: Oracle, epsilon: ArrayLike) -> Policy:
         tail = tails.laplace_chernoff_unit(counts.astype(jnp.float32), np.float32(np.log(2.0)) + 3.0 * log_t)
         return mean + jnp.sqrt(1.5 * log_t) * root + inverse_epsilon * tail * root * root
 
-    oracle, noise = check_oracle(oracle), laplace(shape=(), sensitivity=1, epsilon=epsilon)
+    oracle, noise = check(oracle), laplace(shape=(), sensitivity=1, epsilon=epsilon)
     return numbers_policy(
         oracle=oracle,
         randomiser=noise,
@@ -111,7 +111,7 @@ def _debiased_cap(upper, factor, flip):
 def cucb_ldp2_kl(*, oracle: Oracle, epsilon: ArrayLike, refresh_every: int = 8) -> Policy:
     """CUCB-LDP2 with KL-UCB on the private bits. The default choice under local privacy.
 
-    As ``cucb_ldp2`` with index min{1, c (q - flip_probability)}, q = max{q: T kl(mean of the bits, q) <= log t + 3 log log t}. Sound:
+    As ``cucb_ldp2`` with index min{1, c (q - flip_probability)}, q = max{q: N kl(mean of the bits, q) <= log t + 3 log log t}. Sound:
     epsilon-LDP for the same reason. Relation: any two vectors of one user's bits, one round. Of this project; no regret bound is proved.
 
     Args:
@@ -123,7 +123,7 @@ def cucb_ldp2_kl(*, oracle: Oracle, epsilon: ArrayLike, refresh_every: int = 8) 
     Raises:
       ValueError: if an argument is out of range.
     """
-    oracle, bit = check_oracle(oracle), bernoulli(epsilon=epsilon)
+    oracle, bit = check(oracle), bernoulli(epsilon=epsilon)
     refresh_every = validate.size("refresh_every", refresh_every)
     factor, flip = debias_factor(epsilon), flip_probability(epsilon)
 

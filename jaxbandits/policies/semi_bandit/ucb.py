@@ -4,13 +4,13 @@ Chen, Wang, Yuan: Combinatorial Multi-Armed Bandit: General Framework and Applic
 """
 
 from jaxbandits.core import NON_PRIVATE, Policy
-from jaxbandits.oracles import Oracle
+from jaxbandits.oracles import Oracle, check
 from jaxbandits.policies import index as indices
-from jaxbandits.policies.semi_bandit.assemble import RAW, check_oracle, numbers_policy, widened
+from jaxbandits.policies.semi_bandit.assemble import RAW, numbers_policy, widened
 
 
 def cucb(*, oracle: Oracle) -> Policy:
-    """CUCB: index mean + sqrt(1.5 log t / T). Non-private.
+    """CUCB: index mean + sqrt(1.5 log t / N) for an arm with N observations. Non-private.
 
     Deviation: rather than one round for each arm at the start, an arm without data has index +inf, so that the first rounds cover all
     arms. Regret in ``theory.semi_bandit.cucb``.
@@ -22,7 +22,7 @@ def cucb(*, oracle: Oracle) -> Policy:
       ValueError: if it is not an Oracle.
     """
     return numbers_policy(
-        oracle=check_oracle(oracle),
+        oracle=check(oracle),
         randomiser=RAW,
         index=lambda mean, counts, t: widened(mean, counts, indices.ucb1_width(t)),
         claim=NON_PRIVATE,
