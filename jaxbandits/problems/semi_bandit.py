@@ -41,9 +41,8 @@ def semi_bandit(*, means: ArrayLike, oracle: Oracle) -> Problem:
     """A combinatorial semi-bandit.
 
     Regret of a round is alpha beta opt - r_u(S), opt the largest r_u; for an exact oracle alpha and beta are 1, and a difference
-    below list_len 2^-22, which float32 cannot tell from a tie, is none; a negative regret would mean that the action is no super arm, or
-    the oracle not exact. The oracle is passed on to the policies of a study, which may
-    play another one of the same sizes.
+    below list_len 2^-22, which float32 cannot tell from a tie, is none. A negative one would mean that the action is no super arm, or the
+    oracle not exact. The oracle is passed on to the policies of a study, which may play another one of the same sizes.
 
     Args:
       means: [num_base_arms], u, means of the bits, in [0, 1].
