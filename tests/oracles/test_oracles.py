@@ -21,7 +21,7 @@ def grid(side):
     return [(n, (n[0], n[1] + 1)) for n in nodes if n[1] + 1 < side] + [(n, (n[0] + 1, n[1])) for n in nodes if n[0] + 1 < side]
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 7), (6, 6), (9, 6), (12, 15)])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (9, 6), (12, 15)])
 def test_matching_agrees_with_scipy(rows, columns):
     edges = list(itertools.product(range(rows), range(columns)))
     oracle = oracles.matching(edges=edges)
@@ -58,10 +58,11 @@ def test_path_agrees_with_scipy():
 def test_arms_of_infinite_weight_come_first():
     """Perfect matchings cover a complete graph of n and n nodes in n rounds; paths take the edges that are still open."""
     oracle = oracles.matching(edges=list(itertools.product(range(5), repeat=2)))
+    solve = jax.jit(oracle.exact)
     seen = np.zeros(25, int)
     for _ in range(5):
         weights = jnp.where(jnp.asarray(seen) == 0, jnp.inf, jnp.asarray(np.random.default_rng(2).random(25) * 1e3, jnp.float32))
-        seen[np.asarray(oracle.exact(weights))] += 1
+        seen[np.asarray(solve(weights))] += 1
     assert (seen == 1).all()
     path = oracles.path(edges=[("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t"), ("s", "t")], source="s", target="t")
     assert path.exact(jnp.asarray([0.9, 0.9, jnp.inf, 0.9, 0.9, 1.0], jnp.float32)).tolist() == [0, 2, 4]
@@ -115,9 +116,8 @@ def test_a_matching_is_never_empty():
     """Also if no weight is positive, when leaving every node alone weighs as much."""
     for edges in ([(0, 1), (1, 0)], [(0, 0), (0, 1), (1, 1)], [(0, 2), (1, 2), (2, 0), (2, 1)]):
         oracle = oracles.matching(edges=edges)
-        for weights in itertools.product((-1.0, 0.0), repeat=len(edges)):
-            chosen = oracle.exact(jnp.asarray(weights, jnp.float32))
-            assert bool(oracle.legal(chosen))
+        weights = jnp.asarray(list(itertools.product((-1.0, 0.0), repeat=len(edges))), jnp.float32)
+        assert bool(jax.jit(jax.vmap(lambda w, oracle=oracle: oracle.legal(oracle.exact(w))))(weights).all())
         assert not bool(oracle.legal(jnp.full(oracle.list_len, len(edges), jnp.int32)))
 
 

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -71,11 +72,15 @@ def test_one_report_a_round_covers_all_arms_first(factory):
     policy = factory(oracle=SETS, epsilon=1.0)
     state, z = policy.init(jnp.zeros(8, jnp.int32)), {name: jnp.zeros(d.shape) + 0.5 for name, d in policy.server_draws.items()}
     device = {name: jnp.full(d.shape, 0.5) for name, d in policy.device_draws.items()}
-    for t in range(1, 9):
-        round_ = Round(t=jnp.int32(t), context=())
+
+    @jax.jit
+    def play(state, t):
+        round_ = Round(t=t, context=())
         action = policy.act(state, round_, z)
-        message = policy.report(round_, action, jnp.ones(3, jnp.int32), device)
-        state = policy.update(state, jnp.int32(t), action, message, z)
+        return policy.update(state, t, action, policy.report(round_, action, jnp.ones(3, jnp.int32), device), z)
+
+    for t in range(1, 9):
+        state = play(state, jnp.int32(t))
         counts = getattr(state, "seen", state).counts
         assert int(counts.sum()) == t
         assert int(counts.max()) == 1
