@@ -32,7 +32,7 @@ INSTANCES = {"two-level": two_level(20, 4), "linear": linear(20)}
 SWEEP = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 CUCB, GAUSSIAN, LAPLACE = "CUCB", "Gaussian (Alg. 4)", "Laplace twin"
-SOUND, LDP1, LDP2, LDP2_KL = "Alg. 4, sound, delta = 1e-3", "CUCB-LDP1", "CUCB-LDP2", "CUCB-LDP2, KL-UCB"
+SOUND, LDP1, LDP2, LDP2_KL = f"Alg. 4, sound, delta = {DELTA:g}", "CUCB-LDP1", "CUCB-LDP2", "CUCB-LDP2, KL-UCB"
 DP, DP_KL = "CUCB-DP", "CUCB-DP, KL-UCB"
 REF_KL = "KL-UCB on one raw bit a user"
 

@@ -18,7 +18,7 @@ import tyro
 import xarray as xr
 
 from jaxbandits import __version__, oracles, policies, problems, validate
-from jaxbandits.core import Policy
+from jaxbandits.core import Policy, Problem
 from jaxbandits.dataset import claims
 from jaxbandits.run import run
 from jaxbandits.study import Study
@@ -30,6 +30,14 @@ POLICIES: dict[str, Callable[..., Policy]] = {name: getattr(FAMILIES[family], na
 
 INSTANCES = {"two-level": problems.two_level, "linear": problems.linear}
 ORACLES = {"top-k": oracles.top_k, "cascade": oracles.cascade}
+PROBLEMS: dict[str, Callable[..., Callable[..., Problem]]] = {
+    "cascade": lambda means, list_len, oracle: functools.partial(problems.cascade, means=means, list_len=list_len),
+    "armed": lambda means, list_len, oracle: functools.partial(problems.armed, means=means),
+    "semi_bandit": lambda means, list_len, oracle: functools.partial(
+        problems.semi_bandit, means=means, oracle=oracle(num_base_arms=len(means), list_len=list_len)
+    ),
+}
+"""(means, length of a list, factory of an oracle) -> the problem, of each family."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,12 +174,7 @@ class Run:
         validate.list_sizes(len(self.means) or self.num_items, list_len)
         good = {"num_good": list_len} if self.instance == "two-level" else {}
         means = np.asarray(self.means) if self.means else INSTANCES[self.instance](self.num_items, **good)
-        if family == "armed":
-            return functools.partial(problems.armed, means=means)
-        if family == "semi_bandit":
-            oracle = ORACLES[self.oracle](num_base_arms=len(means), list_len=list_len)
-            return functools.partial(problems.semi_bandit, means=means, oracle=oracle)
-        return functools.partial(problems.cascade, means=means, list_len=list_len)
+        return PROBLEMS[family](means, list_len, ORACLES[self.oracle])
 
     def _refuse_unused(self, family: str) -> None:
         """Refuses options that the problem would not look at."""

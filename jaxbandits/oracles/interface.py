@@ -4,7 +4,6 @@ A super arm is int32 [list_len], its base arms in any order. A place without an 
 different sizes have one shape; helpers here read and skip such places.
 """
 
-import functools
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
@@ -28,7 +27,7 @@ class Oracle(NamedTuple):
       list_len: K, the most base arms of a super arm.
       solve: (weights float32 [m], draws) -> super arm, of at least one arm, that earns most if the weights were the means. Weights are
         optimistic indices: they may be above 1, where they count as 1 or as they are, as suits the reward, below 0, and +inf for an arm
-        that is to come before all others, as far as super arms allow. A finite one is up to 1e36 / K in size.
+        that is to come before all others, as far as super arms allow. A finite one is up to 1e30 / K in size.
       exact: weights -> super arm of the largest reward, for weights in [0, 1].
       reward: (means of the arms float32 [K], super arm) -> expected reward, float32 (). Not smaller for larger means. What stands for
         the mean of a place without an arm must not matter.
@@ -78,15 +77,6 @@ def present(super_arm: Array, num_base_arms: int) -> Array:
 def read(table: Array, super_arm: Array) -> Array:
     """The entries of the arms of a super arm; for a place without an arm that of the last arm. table: [num_base_arms]."""
     return lanes.take(table, jnp.minimum(super_arm, table.shape[0] - 1))
-
-
-def exactly(exact: Callable[[Array], Array]) -> Callable[[Array, Mapping[str, Array]], Array]:
-    """``solve`` of an exact oracle of sets that may be renamed: a problem relabels the arms, so ties need no draws."""
-    return functools.partial(_without_draws, exact)
-
-
-def _without_draws(exact: Callable[[Array], Array], weights: Array, draws: Mapping[str, Array]) -> Array:
-    return exact(weights)
 
 
 TIES = "oracle's ties"

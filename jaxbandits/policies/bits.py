@@ -23,7 +23,8 @@ def start(num_arms: int) -> Bits:
     return Bits(counts=zeros, ones=zeros, upper=jnp.zeros(num_arms, jnp.float32))
 
 
-def _index(ones: Array, counts: Array, t: Array) -> Array:
+def kl_index(ones: Array, counts: Array, t: Array) -> Array:
+    """KL-UCB index of the mean of bits in round t."""
     root = indices.inverse_root(counts)
     mean = jnp.minimum(ones.astype(jnp.float32) * root * root, 1.0)  # a rounding above 1 has no divergence
     return indices.kl_ucb(mean, root * root, indices.exploration(t))
@@ -33,6 +34,6 @@ def learn(state: Bits, t: Array, arm: Array, bit: Array, refresh_every: int) -> 
     """With one more bit about an arm. All indices are new every so many rounds, and that of the arm after each. arm: [1]; bit: ()."""
     counts = lanes.add_at(state.counts, arm, jnp.ones_like(arm))
     ones = lanes.add_at(state.ones, arm, bit[None])
-    kept = lanes.set_at(state.upper, arm, _index(lanes.take(ones, arm), lanes.take(counts, arm), t + 1))
-    fresh = lanes.when(t % refresh_every == 0, lambda old, ones, counts, t: _index(ones, counts, t + 1), kept, ones, counts, t)
+    kept = lanes.set_at(state.upper, arm, kl_index(lanes.take(ones, arm), lanes.take(counts, arm), t + 1))
+    fresh = lanes.when(t % refresh_every == 0, lambda old, ones, counts, t: kl_index(ones, counts, t + 1), kept, ones, counts, t)
     return Bits(counts=counts, ones=ones, upper=fresh)

@@ -5,7 +5,12 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
+from jaxbandits.core import NON_PRIVATE
 from jaxbandits.engine import lanes, sums
+from jaxbandits.mechanisms.randomiser import Randomiser
+
+RAW = Randomiser(draws={}, send=lambda value, z: jnp.asarray(value, jnp.float32), claim=NON_PRIVATE)
+"""The response as it is, of a policy that is not private."""
 
 
 class Responses(NamedTuple):

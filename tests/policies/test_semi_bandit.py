@@ -12,6 +12,7 @@ from jaxbandits.core import NON_PRIVATE, Round
 from jaxbandits.engine import sums
 from jaxbandits.mechanisms import calibrate
 from jaxbandits.policies import index as indices
+from jaxbandits.policies import responses
 from jaxbandits.policies import semi_bandit as policies
 from jaxbandits.policies.semi_bandit import assemble
 from jaxbandits.problems import linear, semi_bandit
@@ -26,7 +27,7 @@ def printed_without_noise(*, oracle):
     m = oracle.num_base_arms
     return assemble.numbers_policy(
         oracle=oracle,
-        randomiser=assemble.RAW,
+        randomiser=responses.RAW,
         index=lambda mean, counts, t: assemble.widened(mean, counts, indices.ucb1_width(t + m)),
         claim=NON_PRIVATE,
         from_preview=True,

@@ -26,9 +26,6 @@ from jaxbandits.policies import index as indices
 ONE_REWARD = "any two rewards of one user, one round"
 """The neighbouring relation of a local K-armed policy."""
 
-RAW = Randomiser(draws={}, send=lambda value, z: jnp.asarray(value, jnp.float32), claim=NON_PRIVATE)
-"""The reward as it is."""
-
 
 class Radius(NamedTuple):
     """What is added to the mean of an arm.
@@ -101,7 +98,7 @@ def ucb1(*, num_arms: int, author_code: bool = False) -> Policy:
     Raises:
       ValueError: if an argument is out of range.
     """
-    return _policy(num_arms, RAW, _scaled(1.0), author_code=author_code)
+    return _policy(num_arms, responses.RAW, _scaled(1.0), author_code=author_code)
 
 
 def sigmoid_ucb1(*, num_arms: int, author_code: bool = False) -> Policy:
@@ -114,7 +111,7 @@ def sigmoid_ucb1(*, num_arms: int, author_code: bool = False) -> Policy:
     Raises:
       ValueError: if an argument is out of range.
     """
-    return _policy(num_arms, squashed(RAW), _scaled(1.0), author_code=author_code)
+    return _policy(num_arms, squashed(responses.RAW), _scaled(1.0), author_code=author_code)
 
 
 def _laplace(num_arms, epsilon, behind, author_code) -> Policy:

@@ -13,6 +13,7 @@ from jax import Array
 from jaxbandits import validate
 from jaxbandits.core import NON_PRIVATE, Policy
 from jaxbandits.engine import lanes
+from jaxbandits.policies import bits
 from jaxbandits.policies import index as indices
 from jaxbandits.policies.cascade.assemble import prefix
 
@@ -29,9 +30,7 @@ def _start(num_items: int, preview: Array) -> CascadeState:
 
 
 def _index(seen: CascadeState, t: Array) -> Array:
-    root = indices.inverse_root(seen.counts)
-    mean = jnp.minimum(seen.clicks.astype(jnp.float32) * root * root, 1.0)  # a rounding above 1 has no divergence
-    return indices.kl_ucb(mean, root * root, indices.exploration(t))
+    return bits.kl_index(seen.clicks, seen.counts, t)
 
 
 def _learn(state: CascadeState, action: Array, message) -> CascadeState:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxbandits.core import NON_PRIVATE, Claim, Policy
+from jaxbandits.core import Claim, Policy
 from jaxbandits.engine import lanes
 from jaxbandits.mechanisms.randomiser import Randomiser
 from jaxbandits.oracles import Oracle, present, read
@@ -22,9 +22,6 @@ from jaxbandits.policies import responses
 
 ONE_USER = "any two vectors of one user's bits, one round"
 """The neighbouring relation of a local semi-bandit policy."""
-
-RAW = Randomiser(draws={}, send=lambda value, z: value, claim=NON_PRIVATE)
-"""The bits as they are."""
 
 NumberIndex = Callable[[Array, Array, Array], Array]
 """(mean float32 [num_base_arms], counts int32 [num_base_arms], t) -> index, float32 [num_base_arms]."""

@@ -6,7 +6,8 @@ Chen, Wang, Yuan: Combinatorial Multi-Armed Bandit: General Framework and Applic
 from jaxbandits.core import NON_PRIVATE, Policy
 from jaxbandits.oracles import Oracle, check
 from jaxbandits.policies import index as indices
-from jaxbandits.policies.semi_bandit.assemble import RAW, numbers_policy, widened
+from jaxbandits.policies import responses
+from jaxbandits.policies.semi_bandit.assemble import numbers_policy, widened
 
 
 def cucb(*, oracle: Oracle) -> Policy:
@@ -23,7 +24,7 @@ def cucb(*, oracle: Oracle) -> Policy:
     """
     return numbers_policy(
         oracle=check(oracle),
-        randomiser=RAW,
+        randomiser=responses.RAW,
         index=lambda mean, counts, t: widened(mean, counts, indices.ucb1_width(t)),
         claim=NON_PRIVATE,
     )
