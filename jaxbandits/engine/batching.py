@@ -45,26 +45,26 @@ def lanes_last(function: Callable, *, shared: tuple[int, ...] = ()) -> Callable:
 
 
 def elementwise(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Makes one vector loop of an elementwise function of several arrays of a lane, such as an index formula.
+    """Makes one vector loop of an elementwise function of arrays of a lane, or of trees of arrays, such as an index formula.
 
     The arrays of a lane broadcast as usual, a number of the lane against its items. Plain ``vmap`` brings the lanes to the
     front wherever arrays of different rank meet, and the transposes stay in branches of ``when``.
     """
 
-    def align(args):
-        rank = max(jnp.ndim(x) for x in args)
-        return [jnp.reshape(x, (1,) * (rank - jnp.ndim(x)) + jnp.shape(x)) if jnp.ndim(x) else x for x in args]
+    def aligned(*args):
+        rank = max(jnp.ndim(x) for x in jax.tree.leaves(args))
+        return function(*jax.tree.map(lambda x: jnp.reshape(x, (1,) * (rank - jnp.ndim(x)) + jnp.shape(x)) if jnp.ndim(x) else x, args))
 
     @custom_vmap
     def helper(*args):
-        return fence(lambda *a: function(*align(a)))(*args)
+        return fence(aligned)(*args)
 
     @helper.def_vmap
     def _(size, batched, *args):
-        moved = [jnp.moveaxis(x, 0, -1) if b else x[..., None] if jnp.ndim(x) else x for x, b in zip(args, batched, strict=True)]
-        return jnp.moveaxis(fence(lambda *a: function(*align(a)))(*moved), -1, 0), True
+        moved = jax.tree.map(lambda x, b: jnp.moveaxis(x, 0, -1) if b else x[..., None] if jnp.ndim(x) else x, args, tuple(batched))
+        return jnp.moveaxis(fence(aligned)(*moved), -1, 0), True
 
-    return functools.wraps(function)(lambda *args: helper(*(jnp.asarray(x) for x in args)))
+    return functools.wraps(function)(lambda *args: helper(*jax.tree.map(jnp.asarray, args)))
 
 
 def when(condition: Array, function: Callable, *args: Any) -> Any:

@@ -1,8 +1,9 @@
 """Declared draws: from (seed, stream, round, slot) to numbers.
 
-Word ``w`` of stream ``s`` in round ``t`` of replica ``r`` under seed ``k`` is half ``w % 2`` of the Random123 block
-``threefry2x32-20(key=(k, r), counter=(t, s * 2**24 + w // 2))``. It depends on nothing else: not on the tile, the chunk, the
-grid point, the policy or the device. Policies and grid points that share a seed therefore meet the same users.
+Word ``w`` of stream ``s`` in round ``t`` of replica ``r`` under seed ``k`` is half ``t % 2`` of the Random123 block
+``threefry2x32-20(key=(k, r), counter=(t // 2, s * 2**24 + w))``. It depends on nothing else: not on the tile, the chunk, the
+grid point, the policy or the device. Policies and grid points that share a seed therefore meet the same users. Two rounds share
+their blocks, so that no half is left over in a stream with an odd number of words a round, such as a single one.
 
 The numbers are simulation-grade: 24-bit magnitudes bound a Laplace draw at 17.3 scales and a normal one at 5.9 standard
 deviations. Do not release real data through them.
@@ -130,50 +131,55 @@ class Layout(NamedTuple):
     """Where the words of several streams lie when their blocks are made together."""
 
     streams: Mapping[int, Draws]
-    blocks: np.ndarray  # [H], uint32: the second counter word of each block
-    first_block: Mapping[int, int]
+    counters: np.ndarray  # [W], uint32: the second counter word of the block of each word
+    first_word: Mapping[int, int]
 
 
 def layout(streams: Mapping[int, Draws]) -> Layout:
-    """Lays out the draws of several streams, one after the other, each starting on a new block."""
+    """Lays out the draws of several streams, one after the other."""
     counters, first = [], {}
     for stream, draws in streams.items():
         first[stream] = len(counters)
-        count = -(-sum(d.words for d in draws.values()) // 2)
-        counters += [(stream << 24) + i for i in range(count)]
+        counters += [(stream << 24) + i for i in range(sum(d.words for d in draws.values()))]
     return Layout(streams, np.asarray(counters, np.uint32), first)
 
 
-def generate(plan: Layout, seed: ArrayLike, replica: ArrayLike, rounds: Array) -> dict[int, dict[str, Array]]:
-    """All numbers of some rounds.
+def generate_pairs(plan: Layout, seed: ArrayLike, replica: ArrayLike, pairs: Array) -> dict[int, dict[str, Array]]:
+    """All numbers of some pairs of rounds that share their blocks.
 
     Args:
       plan: the layout of the declared draws.
       seed: uint32 (), the seed of the study.
       replica: uint32 [B], the number of the seed that each lane runs.
-      rounds: int32 [C], the rounds.
+      pairs: int32 [P]; pair p is rounds 2 p and 2 p + 1.
 
     Returns:
-      for each stream, for each name, an array [C, *shape, B].
+      for each stream, for each name, an array [2 P, *shape, B].
     """
-    if not len(plan.blocks):
+    if not len(plan.counters):
         return {stream: {} for stream in plan.streams}
 
     # Both words of a block leave through one complex64: a kernel with two outputs would compute every block twice.
-    def blocks(seed, replica, rounds):
+    def blocks(seed, replica, pairs):
         x0, x1 = threefry2x32(
-            seed, replica[None, None, :], rounds.astype(jnp.uint32)[:, None, None], jnp.asarray(plan.blocks)[None, :, None]
+            seed, replica[None, None, :], pairs.astype(jnp.uint32)[:, None, None], jnp.asarray(plan.counters)[None, :, None]
         )
         return lax.complex(_float(x0), _float(x1))
 
-    packed = fence(blocks)(seed, replica, rounds)
+    packed = fence(blocks)(seed, replica, pairs)
     result = {}
     for stream, draws in plan.streams.items():
-        offset, result[stream] = 2 * plan.first_block[stream], {}
+        offset, result[stream] = plan.first_word[stream], {}
         for name, draw in draws.items():
             result[stream][name] = _values(packed, draw, offset)
             offset += draw.words
     return result
+
+
+def generate(plan: Layout, seed: ArrayLike, replica: ArrayLike, rounds: Array) -> dict[int, dict[str, Array]]:
+    """All numbers of some rounds, int32 [C]: for each stream, for each name, an array [C, *shape, B]; see ``generate_pairs``."""
+    both, which = generate_pairs(plan, seed, replica, rounds // 2), 2 * jnp.arange(len(rounds)) + rounds % 2
+    return jax.tree.map(lambda x: x[which], both)
 
 
 def sample(declared: Draws, *, seed: int = 0, replica: int = 0, round: int = 1) -> dict[str, Array]:
@@ -193,13 +199,12 @@ def sample(declared: Draws, *, seed: int = 0, replica: int = 0, round: int = 1) 
 
 
 def _values(packed: Array, draw: Draw, offset: int) -> Array:
-    """The values of one draw, whose words start at ``offset`` in blocks [C, H, B] of two words each."""
+    """The values of one draw, whose words start at ``offset`` in blocks [P, W, B] that hold two rounds each."""
     size = math.prod(draw.shape)
 
     def kernel(packed):
-        low, high = offset // 2, -(-(offset + draw.words) // 2)
-        both = jnp.stack([_bits(lax.real(packed[:, low:high])), _bits(lax.imag(packed[:, low:high]))], axis=2)
-        words = both.reshape((both.shape[0], 2 * (high - low), both.shape[-1]))[:, offset % 2 : offset % 2 + draw.words]
+        mine = packed[:, offset : offset + draw.words]
+        words = jnp.stack([_bits(lax.real(mine)), _bits(lax.imag(mine))], axis=1).reshape((-1, *mine.shape[1:]))
         values = jax.vmap(draw.law)(words)[:, :size]
         return values.reshape((values.shape[0], *draw.shape, values.shape[-1]))
 

@@ -12,7 +12,7 @@ from jaxbandits.engine.batching import elementwise, lanes_last, when
 from jaxbandits.engine.fence import fence
 from jaxbandits.engine.selection import argmin, least_first, shuffle, top_k
 
-__all__ = ["add_at", "argmin", "elementwise", "lanes_last", "least_first", "set_at", "shuffle", "take", "top_k", "when"]
+__all__ = ["add_at", "argmin", "count_at", "elementwise", "lanes_last", "least_first", "set_at", "shuffle", "take", "top_k", "when"]
 
 
 def _flat(items: Array, table: Array) -> Array:
@@ -42,22 +42,25 @@ _LONGEST_SWEEP = 512
 
 
 def _scatter_add(table: Array, items: Array, value: Array) -> Array:
-    flat, change = table.reshape(-1), value.astype(table.dtype).reshape(-1)
-    return flat.at[_flat(items, table).reshape(-1)].add(change, unique_indices=True, mode="drop").reshape(table.shape)
+    flat = table.reshape(-1)
+    return flat.at[_flat(items, table).reshape(-1)].add(value.reshape(-1), unique_indices=True, mode="drop").reshape(table.shape)
 
 
-def _add_at(table: Array, items: Array, value: Array) -> Array:
-    if items.shape[0] * table.shape[0] > _LONGEST_SWEEP:
-        return fence(_scatter_add)(table, items, value)
+def _sweep_add(table: Array, items: Array, value: Array) -> Array:
+    row = lax.broadcasted_iota(jnp.int32, table.shape, 0)
+    if items.shape[0] == 1:
+        return jnp.where(row == items, table + value, table)
+    change = jnp.zeros_like(table)
+    for i in range(items.shape[0]):  # the items are distinct, so at most one of the selections holds
+        change = jnp.where(row == items[i][None], value[i][None], change)
+    return table + change
 
-    def kernel(table, items, value):
-        row = lax.broadcasted_iota(jnp.int32, table.shape, 0)
-        change = jnp.zeros_like(table)
-        for i in range(items.shape[0]):  # the items are distinct, so at most one of the selections holds
-            change = jnp.where(row == items[i][None], value[i][None].astype(table.dtype), change)
-        return table + change
 
-    return fence(kernel)(table, items, value)
+def _add_at(table: Array, items: Array, value: Array | None = None) -> Array:
+    add = _scatter_add if items.shape[0] * table.shape[0] > _LONGEST_SWEEP else _sweep_add
+    if value is None:
+        return fence(lambda table, items: add(table, items, jnp.ones(items.shape, table.dtype)))(table, items)
+    return fence(lambda table, items, value: add(table, items, value.astype(table.dtype)))(table, items, value)
 
 
 _add_at_helper = lanes_last(_add_at)
@@ -70,6 +73,11 @@ def add_at(table: Array, items: Array, value: Array) -> Array:
     cheaper than a scatter for the short tables and lists of bandits; a scatter for long ones.
     """
     return _add_at_helper(table, items, value)
+
+
+def count_at(table: Array, items: Array) -> Array:
+    """``table`` with 1 added at ``items``, which are as for ``add_at``."""
+    return _add_at_helper(table, items)
 
 
 def _set_at(table: Array, items: Array, value: Array, where: Array) -> Array:

@@ -18,8 +18,8 @@ from jaxbandits.core import LOSSES, Bound, PyTree, Round
 from jaxbandits.engine import draws, sums
 from jaxbandits.engine.fence import once
 
-CHUNK = 4
-"""Rounds whose numbers are made together. Results do not depend on it."""
+CHUNK = 2
+"""Pairs of rounds whose numbers are made together. Results do not depend on it."""
 
 SETTLE_EVERY = 4096
 """Rounds between two calls of a policy's ``settle``. They are fixed rounds, so results do not depend on checkpoints."""
@@ -46,7 +46,7 @@ class Carry(NamedTuple):
     t: Array  # (), int32: rounds done
     instance: PyTree
     state: PyTree
-    lost: dict[str, sums.Sum]  # regret so far, and the realised one if the problem has it
+    lost: dict[str, Array]  # running sums: regret so far, and the realised one if the problem has it
     action: Array  # of the last round
 
 
@@ -144,7 +144,7 @@ def start(program: Program, lanes: Lanes) -> Carry:
         t=jnp.zeros((), jnp.int32),
         instance=instance,
         state=state,
-        lost={name: sums.zero(jnp.shape(lanes.replica)) for name in beats.losses},
+        lost={name: sums.running(jnp.shape(lanes.replica)) for name in beats.losses},
         action=jnp.zeros(shape.shape, shape.dtype),
     )
 
@@ -157,7 +157,7 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
       lanes: whom to run it for.
       carry: the tile so far.
       checkpoints: int32 [n], rounds, not decreasing, the first at least the rounds done.
-      chunk: rounds whose numbers are made together.
+      chunk: pairs of rounds whose numbers are made together.
 
     Returns:
       the tile at the last checkpoint, and the records: those of ``LOSSES`` that the problem has, a Sum of [n, lanes], ``LEGAL``, bool
@@ -174,17 +174,18 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
         message = beats.report(lanes.policy, t, context, action, feedback, device)
         state = beats.update(lanes.policy, carry.state, t, action, message, server)
         lost = {
-            name: sums.add(total, beats.losses[name](lanes.problem, carry.instance, action, users)) for name, total in carry.lost.items()
+            name: sums.grown(total, beats.losses[name](lanes.problem, carry.instance, action, users)) for name, total in carry.lost.items()
         }
         return Carry(t=t, instance=carry.instance, state=state, lost=lost, action=action)
 
     def play_chunk(stop, carry: Carry) -> Carry:
-        numbers = draws.generate(beats.plan, lanes.seed, lanes.replica, carry.t + 1 + jnp.arange(chunk, dtype=jnp.int32))
+        first = (carry.t + 1) >> 1
+        numbers = draws.generate_pairs(beats.plan, lanes.seed, lanes.replica, first + jnp.arange(chunk, dtype=jnp.int32))
 
-        def step(i, carry):
-            return play(carry, jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, i, keepdims=False), numbers))
+        def step(t, carry):
+            return play(carry, jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, t - 2 * first, keepdims=False), numbers))
 
-        return lax.fori_loop(0, jnp.minimum(chunk, stop - carry.t), step, carry)
+        return lax.fori_loop(carry.t + 1, jnp.minimum(2 * (first + chunk), stop + 1), step, carry)
 
     measure = {name: _each_lane(lambda s, i, metric=metric: jnp.asarray(metric(s, i)), -1) for name, metric in program.metrics}
 
@@ -200,6 +201,7 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
     def to_checkpoint(carry: Carry, stop):
         carry = lax.while_loop(lambda c: c.t < stop, functools.partial(play_span, stop), carry)
         record = {name: metric(carry.state, carry.instance) for name, metric in measure.items()}
-        return carry, {**carry.lost, LEGAL: beats.legal(lanes.problem, carry.instance, carry.action), **record}
+        lost = {name: sums.at_rest(total) for name, total in carry.lost.items()}
+        return carry, {**lost, LEGAL: beats.legal(lanes.problem, carry.instance, carry.action), **record}
 
     return lax.scan(to_checkpoint, carry, checkpoints)

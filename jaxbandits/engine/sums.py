@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from jaxbandits.engine.fence import fence
 
@@ -33,6 +33,27 @@ def add(total: Sum, term: Array) -> Sum:
     high = fence(lambda high, term: high + term)(total.high, corrected)
     low = fence(lambda high, old, term: (high - old) - term)(high, total.high, corrected)
     return Sum(high=high, low=low)
+
+
+def running(shape: tuple[int, ...]) -> Array:
+    """The empty sum in the form for adding in every round: high + low i, complex64, which one kernel reads and writes."""
+    return jnp.zeros(shape, jnp.complex64)
+
+
+def grown(total: Array, term: Array) -> Array:
+    """The running sum with one more term."""
+
+    def kernel(total, term):
+        high, corrected = lax.real(total), term - lax.imag(total)
+        grown = high + corrected
+        return lax.complex(grown, (grown - high) - corrected)
+
+    return fence(kernel)(total, term)
+
+
+def at_rest(total: Array) -> Sum:
+    """The running sum as two numbers."""
+    return Sum(high=lax.real(total), low=lax.imag(total))
 
 
 def on_host(total: Sum) -> np.ndarray:

@@ -32,7 +32,7 @@ def kl_index(ones: Array, counts: Array, t: Array) -> Array:
 
 def learn(state: Bits, t: Array, arm: Array, bit: Array, refresh_every: int) -> Bits:
     """With one more bit about an arm. All indices are new every so many rounds, and that of the arm after each. arm: [1]; bit: ()."""
-    counts = lanes.add_at(state.counts, arm, jnp.ones_like(arm))
+    counts = lanes.count_at(state.counts, arm)
     ones = lanes.add_at(state.ones, arm, bit[None])
     kept = lanes.set_at(state.upper, arm, kl_index(lanes.take(ones, arm), lanes.take(counts, arm), t + 1))
     fresh = lanes.when(t % refresh_every == 0, lambda old, ones, counts, t: kl_index(ones, counts, t + 1), kept, ones, counts, t)

@@ -66,10 +66,9 @@ def inverse_root(count: Array) -> Array:
     instructions for them give other bits on each.
     """
     n = jnp.maximum(count, 1).astype(jnp.float32)
-    half = 0.5 * n
     root = lax.bitcast_convert_type(np.int32(0x5F3759DF) - (lax.bitcast_convert_type(n, jnp.int32) >> 1), jnp.float32)
-    for _ in range(2):
-        root = root * (1.5 - half * root * root)
+    rest = 1.0 - n * root * root  # below 0.07; one step of the third order, then one of the second
+    root = root + root * (rest * (0.5 + 0.375 * rest))
     return root + 0.5 * root * (1.0 - n * root * root)
 
 

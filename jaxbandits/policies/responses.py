@@ -17,8 +17,8 @@ class Responses(NamedTuple):
     """Responses about every arm or item."""
 
     counts: Array  # [num_arms], int32
-    total: Array  # [num_arms], float32: sum of the responses since the last settling
-    folded: sums.Sum  # [num_arms]: sum of those before, compensated
+    total: Array  # [num_arms], int32: sum of the responses if they are bits; else float32: of those since the last settling
+    folded: sums.Sum | None  # [num_arms]: sum of those before, compensated; None for bits
 
 
 def start(num_arms: int, count: int = 0, total: Array | None = None) -> Responses:
@@ -27,10 +27,21 @@ def start(num_arms: int, count: int = 0, total: Array | None = None) -> Response
     return Responses(counts=counts, total=nothing if total is None else total.astype(jnp.float32), folded=sums.zero((num_arms,)))
 
 
+def start_bits(num_arms: int, count: int = 0) -> Responses:
+    """Nothing, or ``count`` bits of 0 an arm, where every response is a bit: its sum is a whole number and needs no settling."""
+    return Responses(counts=jnp.full(num_arms, count, jnp.int32), total=jnp.zeros(num_arms, jnp.int32), folded=None)
+
+
+def added_up(state: Responses) -> Array:
+    """The sum of the responses of each arm, float32 [num_arms]."""
+    total = state.total.astype(jnp.float32)
+    return total if state.folded is None else state.folded.high + total
+
+
 def learn(state: Responses, arms: Array, value: Array, number: Array | None = None) -> Responses:
     """With one more response for each of some arms. arms, value: [k]; number: which of them there are, all if None."""
     return Responses(
-        counts=lanes.add_at(state.counts, arms, jnp.ones_like(arms) if number is None else number),
+        counts=lanes.count_at(state.counts, arms) if number is None else lanes.add_at(state.counts, arms, number),
         total=lanes.add_at(state.total, arms, value),
         folded=state.folded,
     )
@@ -38,4 +49,6 @@ def learn(state: Responses, arms: Array, value: Array, number: Array | None = No
 
 def settle(state: Responses) -> Responses:
     """``Policy.settle``: moves the plain sum into the compensated one before it loses small terms."""
+    if state.folded is None:
+        return state
     return Responses(counts=state.counts, total=jnp.zeros_like(state.total), folded=sums.add(state.folded, state.total))

@@ -13,7 +13,7 @@ from jaxbandits.policies import armed as policies
 from jaxbandits.problems import armed as armed_problem
 
 from . import central_armed as reference
-from .compare import nudged
+from .compare import lost_in_one, nudged
 from .replay import numbers, replay
 
 SEED = 20210511
@@ -95,8 +95,8 @@ def play_reference(policy, played, lane):
         t, z = now + 1, numbers(played.server, now, lane)
         ours = policy.act(t, z)
         if ours != theirs:
-            close += 1
             index = policy.indices(t, z)
+            close += not lost_in_one(index, (ours, theirs))
             explained = policy.choose(nudged(index, [theirs]), t)
             assert explained == theirs, f"round {t}: {ours} here, {theirs} there; indices {index}, pulls {policy.pulls}"
         reward = int(float(played.users["reward"][now, lane]) < means[theirs])

@@ -155,7 +155,7 @@ def dp_ucb(*, num_arms: int, epsilon: ArrayLike) -> Policy:
     def update(state, t, action, reward, z):
         rewards = lanes.add_at(jnp.zeros(num_arms, jnp.int32), action, reward[None])
         seen = streams.insert(state.seen, every, rewards, jnp.ones(num_arms, bool), z)
-        return EvenState(seen=seen, pulls=lanes.add_at(state.pulls, action, jnp.ones_like(action)))
+        return EvenState(seen=seen, pulls=lanes.count_at(state.pulls, action))
 
     return Policy(
         claim=dataclasses.replace(streams.claim, relation=ONE_REWARD),
@@ -220,7 +220,7 @@ def dp_ucb_int(*, num_arms: int, epsilon: ArrayLike, rate: ArrayLike = 1.1, inte
         return lanes.top_k(jnp.where(state.released, index, indices.unseen(state.counts)), 1)
 
     def update(state, t, action, reward, z):
-        counts = lanes.add_at(state.counts, action, jnp.ones_like(action))
+        counts = lanes.count_at(state.counts, action)
         total = lanes.add_at(state.total, action, reward[None])
         count = lanes.take(counts, action)
         release = due(count, central.single(interval))

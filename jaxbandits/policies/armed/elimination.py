@@ -95,7 +95,7 @@ def dp_se(*, num_arms: int, epsilon: ArrayLike, horizon: int, lengths: ArrayLike
 
     def update(state, t, action, reward, z):
         remaining = total(state.left)
-        pulls = lanes.add_at(state.pulls, action, jnp.ones_like(action))
+        pulls = lanes.count_at(state.pulls, action)
         ones = lanes.add_at(state.ones, action, reward[None])
         place = (jnp.minimum(state.epoch, _EPOCHS) - 1) * num_arms + remaining - 1
         length = lanes.take(table, place[None])[0]
@@ -106,7 +106,7 @@ def dp_se(*, num_arms: int, epsilon: ArrayLike, horizon: int, lengths: ArrayLike
         log_arms = jnp.log(remaining.astype(jnp.float32) * state.epoch.astype(jnp.float32) ** 2 * horizon)
         left = choose(closed, near(mean, state.left, best, length, log_arms, inverse), state.left)
         return EliminationState(
-            counts=lanes.add_at(state.counts, action, jnp.ones_like(action)),
+            counts=lanes.count_at(state.counts, action),
             left=left,
             pulls=choose(closed, jnp.int32(0), pulls),
             ones=choose(closed, jnp.int32(0), ones),

@@ -46,34 +46,34 @@ def _policy(
     *,
     forced: float | None = None,
     author_code: bool = False,
+    start: Callable[[int, int], responses.Responses] = responses.start,
 ) -> Policy:
     """UCB on responses; with ``forced``, arms with at most so many log t pulls go first, the lowest number before the others."""
     num_arms = validate.size("num_arms", num_arms, 1, validate.MOST_ITEMS)
 
     @lanes.elementwise
-    def upper(high, total, counts, due_at, *numbers):
+    def upper(state, due_at, *numbers):
+        counts = state.counts
         root = indices.inverse_root(counts)
-        value = (high + total) * root * root + radius.at(root, counts, *numbers)
-        if forced is not None:
-            value = jnp.where(counts.astype(jnp.float32) <= due_at, jnp.inf, value)
-        return jnp.where(counts == 0, indices.unseen(counts), value)
+        value = (responses.added_up(state) * root + radius.at(root, counts, *numbers)) * root
+        return jnp.where(counts <= due_at, jnp.inf, value)
 
     def act(state, round_, z):
         t = round_.t
         log_t = indices.log_round(t + 1 if author_code else t)
         # The first num_arms rounds pull each arm once, unless a phantom reward stands for that.
-        due = jnp.float32(-1.0) if forced is None else jnp.where((t > num_arms) | author_code, forced * log_t, -1.0)
-        return lanes.top_k(upper(state.folded.high, state.total, state.counts, due, *radius.numbers(t)), 1)
+        due = jnp.int32(0) if forced is None else jnp.where((t > num_arms) | author_code, forced * log_t, 0.0).astype(jnp.int32)
+        return lanes.top_k(upper(state, due, *radius.numbers(t)), 1)
 
     private = randomiser.claim.trust == "local"
     return Policy(
         claim=dataclasses.replace(randomiser.claim, relation=ONE_REWARD) if private else NON_PRIVATE,
         device_draws=randomiser.draws,
         server_draws={},
-        init=lambda preview: responses.start(num_arms, count=1 if author_code else 0),
+        init=lambda preview: start(num_arms, 1 if author_code else 0),
         act=act,
         report=lambda round_, action, reward, z: randomiser.send(jnp.asarray(reward, jnp.float32), z),
-        update=lambda state, t, action, response, z: responses.learn(state, action, response.astype(jnp.float32)[None]),
+        update=lambda state, t, action, response, z: responses.learn(state, action, response[None]),
         settle=responses.settle,
     )
 
@@ -81,7 +81,7 @@ def _policy(
 def _scaled(factor: ArrayLike) -> Radius:
     """A factor times sqrt(2 log t / N)."""
     return Radius(
-        at=lambda root, counts, width: width * root,
+        at=lambda root, counts, width: width,
         numbers=lambda t: (central.single(factor) * jnp.sqrt(2.0 * indices.log_round(t)),),
     )
 
@@ -169,7 +169,7 @@ def ldp_ucb_bernoulli(*, num_arms: int, epsilon: ArrayLike, author_code: bool = 
     Raises:
       ValueError: if an argument is out of range.
     """
-    return _policy(num_arms, clipped(bernoulli(epsilon=epsilon)), _scaled(1.0), author_code=author_code)
+    return _policy(num_arms, clipped(bernoulli(epsilon=epsilon)), _scaled(1.0), author_code=author_code, start=responses.start_bits)
 
 
 def ldp_ucb_bernoulli_sigmoid(*, num_arms: int, epsilon: ArrayLike, author_code: bool = False) -> Policy:
@@ -186,7 +186,7 @@ def ldp_ucb_bernoulli_sigmoid(*, num_arms: int, epsilon: ArrayLike, author_code:
     Raises:
       ValueError: if an argument is out of range.
     """
-    return _policy(num_arms, squashed(bernoulli(epsilon=epsilon)), _scaled(1.0), author_code=author_code)
+    return _policy(num_arms, squashed(bernoulli(epsilon=epsilon)), _scaled(1.0), author_code=author_code, start=responses.start_bits)
 
 
 def ldp_ucb_laplace_chernoff(*, num_arms: int, epsilon: ArrayLike) -> Policy:
@@ -206,7 +206,7 @@ def ldp_ucb_laplace_chernoff(*, num_arms: int, epsilon: ArrayLike) -> Policy:
 
     def radius(root, counts, log_t, inverse_epsilon):
         tail = tails.laplace_chernoff_unit(counts.astype(jnp.float32), jnp.maximum(4.0 * log_t, np.float32(1e-6)))
-        return jnp.sqrt(2.0 * log_t) * root + inverse_epsilon * tail * root * root
+        return jnp.sqrt(2.0 * log_t) + inverse_epsilon * tail * root
 
     noise = clipped(laplace(shape=(), sensitivity=1, epsilon=epsilon))
     return _policy(num_arms, noise, Radius(radius, lambda t: (indices.log_round(t), 1.0 / central.single(epsilon))))

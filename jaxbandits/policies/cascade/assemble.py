@@ -51,7 +51,7 @@ def noisy_prefix_policy(
 
     def act(state, round_, z):
         root = indices.inverse_root(state.counts)
-        mean = (state.folded.high + state.total) * root * root
+        mean = responses.added_up(state) * root * root
         return lanes.top_k(index(round_.t, mean, state.counts), list_len)
 
     def report(round_, action, click, z):

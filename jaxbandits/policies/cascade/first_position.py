@@ -49,13 +49,13 @@ def count_displays(displayed: Array, action: Array, t: Array) -> Array:
 
     Each round gives one more item its first observation, so after num_items rounds no display count is looked at again.
     """
-    return lanes.when(t <= displayed.shape[0], lambda shown, action: lanes.add_at(shown, action, jnp.ones_like(action)), displayed, action)
+    return lanes.when(t <= displayed.shape[0], lambda shown, action: lanes.count_at(shown, action), displayed, action)
 
 
 def _learn(state: FirstState, t: Array, action: Array, bit: Array) -> FirstState:
     front = action[:1]
     return FirstState(
-        counts=lanes.add_at(state.counts, front, jnp.ones_like(front)),
+        counts=lanes.count_at(state.counts, front),
         ones=lanes.add_at(state.ones, front, bit[None]),
         displayed=count_displays(state.displayed, action, t),
     )

@@ -63,7 +63,7 @@ def numbers_policy(
 
     def act(state, round_, z):
         root = indices.inverse_root(state.counts)
-        mean = (state.folded.high + state.total) * root * root
+        mean = responses.added_up(state) * root * root
         super_arm = choose(oracle, index(mean, state.counts, round_.t), state.counts, z)
         return fewest_first(super_arm, state.counts) if discard else super_arm
 
