@@ -22,11 +22,21 @@ def _flat(items: Array, table: Array) -> Array:
     return items * table.shape[-1] + lax.broadcasted_iota(jnp.int32, items.shape, items.ndim - 1)
 
 
+_SHORT = 32
+"""The longest table of which ``take`` looks at every row when it reads several: processors gather slowly."""
+
+
 def _take(table: Array, items: Array) -> Array:
-    def kernel(table, items):
+    def gather(table, items):
         return table.reshape(-1).at[_flat(items, table)].get(mode="promise_in_bounds")
 
-    return fence(kernel)(table, items)
+    def sweep(table, items):
+        found = jnp.broadcast_to(table[0], items.shape)
+        for row in range(1, table.shape[0]):
+            found = jnp.where(items == row, table[row][None], found)
+        return found
+
+    return fence(sweep if items.shape[0] > 1 and table.shape[0] <= _SHORT else gather)(table, items)
 
 
 _take_helper = lanes_last(_take, shared=(0,))

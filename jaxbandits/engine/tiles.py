@@ -100,10 +100,11 @@ def _compile(program, size, sweeps, shapes, legs, device) -> Executable:
 
 
 def tile_size(num_lanes: int, bytes_per_lane: int, workers: int) -> int:
-    """How many lanes a tile should have: enough for long vector loops, few enough for the cache, one tile a worker or more."""
+    """How many lanes a tile should have: enough for long vector loops, few enough for the cache, the same work for each worker."""
     on_cpu = jax.local_devices()[0].platform == "cpu"
-    largest = min(512, max(2 * WIDTH, _CACHE_BYTES // max(bytes_per_lane, 1))) if on_cpu else 1 << 16
-    wanted = min(largest, max(-(-num_lanes // workers), 64), num_lanes)
+    largest = min(1024, max(2 * WIDTH, _CACHE_BYTES // max(bytes_per_lane, 1))) if on_cpu else 1 << 16
+    turns = -(-num_lanes // (largest * workers))
+    wanted = min(largest, max(-(-num_lanes // (turns * workers)), 64), num_lanes)
     return -(-wanted // WIDTH) * WIDTH
 
 

@@ -99,6 +99,18 @@ def test_calls_between_checkpoints(monkeypatch, whole):
     same(run(study(seeds=5), progress=False)["regret"], whole.isel(seed=slice(5)))
 
 
+@pytest.mark.parametrize("num_lanes", [1, 16, 100, 1000, 5000, 100_000])
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("bytes_per_lane", [300, 3000, 10**6])
+def test_tiles_share_the_work_evenly(num_lanes, workers, bytes_per_lane):
+    size = tiles.tile_size(num_lanes, bytes_per_lane, workers)
+    assert size % tiles.WIDTH == 0
+    assert size * bytes_per_lane <= 800_000 + tiles.WIDTH * bytes_per_lane or size <= 2 * tiles.WIDTH
+    turns = -(-num_lanes // (size * workers))
+    if num_lanes >= 64 * workers:  # fewer lanes are not cut up
+        assert turns * size <= num_lanes / workers + turns * tiles.WIDTH
+
+
 def test_schedule_keeps_every_checkpoint_once():
     for horizon, lanes in [(1, 16), (10, 512), (100_000, 512), (1_000_000, 512), (2**31 - 1024, 16)]:
         checkpoints = np.array(log_checkpoints(horizon))

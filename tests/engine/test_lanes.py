@@ -69,8 +69,8 @@ def test_counts_are_exact_beyond_float32():
     )
 
 
-def test_add_at_of_a_long_table_is_the_same():
-    """Long tables and lists are scattered into instead of swept over."""
+def test_long_tables_are_the_same():
+    """Long tables and lists are gathered from and scattered into instead of swept over."""
     rng = np.random.default_rng(8)
     table = rng.integers(0, 100, size=(700, LANES)).astype(np.int32)
     items = np.stack([rng.permutation(700)[:5] for _ in range(LANES)], axis=-1).astype(np.int32)
@@ -80,6 +80,20 @@ def test_add_at_of_a_long_table_is_the_same():
         expected[items[:, lane], lane] += value[:, lane]
     np.testing.assert_array_equal(over_lanes(lanes.add_at)(table, items, value), expected)
     np.testing.assert_array_equal(lanes.add_at(jnp.asarray(table[:, 0]), items[:, 0], value[:, 0]), expected[:, 0])
+    np.testing.assert_array_equal(over_lanes(lanes.take)(table, items), np.take_along_axis(table, items, axis=0))
+
+
+@pytest.mark.parametrize("num_items", [6, 700])
+@pytest.mark.parametrize("k", [1, 3])
+def test_count_at_adds_one(num_items, k):
+    rng = np.random.default_rng(9)
+    table = rng.integers(0, 100, size=(num_items, LANES)).astype(np.int32)
+    items = np.stack([rng.permutation(num_items)[:k] for _ in range(LANES)], axis=-1).astype(np.int32)
+    items[0, 0] = num_items  # none
+    expected = table.copy()
+    for lane in range(LANES):
+        expected[[i for i in items[:, lane] if i < num_items], lane] += 1
+    np.testing.assert_array_equal(over_lanes(lanes.count_at)(table, items), expected)
 
 
 def test_least_first_moves_the_least_and_shifts_the_rest():
