@@ -180,6 +180,8 @@ class Policy(NamedTuple):
       update: (state, t, action, message, server draws) -> the next state, of the same shapes and types.
       settle: state -> state, every 4096 rounds, for what a state needs seldom, such as moving a float32 sum that would lose small
         terms into a compensated one; None if nothing.
+      released: state -> what the noise of a trusted server has let out so far, beside the actions: what the claim of a central policy
+        covers, and what an audit looks at; None for the actions alone.
       derived: arguments that the factory worked out itself on the host in float64, such as a calibrated sigma, by name. A sweep
         hands them back to the factory, so that nothing costly or delicate is traced; they default to None in its signature.
     """
@@ -192,6 +194,7 @@ class Policy(NamedTuple):
     report: Callable[[Round, Array, PyTree, Mapping[str, Array]], PyTree]
     update: Callable[[PyTree, Array, Array, PyTree, Mapping[str, Array]], PyTree]
     settle: Callable[[PyTree], PyTree] | None = None
+    released: Callable[[PyTree], PyTree] | None = None
     derived: Mapping[str, Any] = MappingProxyType({})
 
 

@@ -136,6 +136,12 @@ def scale(name: str, value: Any) -> None:
     scalar(name, value, "a finite number, at least 0 and at most 1e10", lambda x: 0 <= x <= 1e10)
 
 
+def flag(name: str, value: Any) -> None:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        _fail(name, value, "True or False")
+
+
 def positive(name: str, value: Any) -> None:
     """A finite number above 0."""
     scalar(name, value, "a finite number above 0", lambda x: 0 < x < np.inf)

@@ -121,6 +121,15 @@ def noisy_one_hot_laplace(*, num_categories: int, epsilon: ArrayLike) -> Categor
     )
 
 
+def one_hot_sigma(num_categories: int, epsilon: ArrayLike, delta: ArrayLike, sigma: ArrayLike | None = None) -> ArrayLike:
+    """The standard deviation of ``noisy_one_hot_gaussian``: the analytic one, or a given one that is not smaller."""
+    sensitivity = min(2, num_categories) ** 0.5
+    if sigma is None:
+        return calibrate.analytic_sigma(epsilon, delta, sensitivity)  # pyright: ignore[reportArgumentType]
+    validate.enough("sigma", sigma, lambda: calibrate.analytic_sigma(epsilon, delta, sensitivity), epsilon, delta)  # pyright: ignore
+    return sigma
+
+
 def noisy_one_hot_gaussian(*, num_categories: int, epsilon: ArrayLike, delta: ArrayLike, sigma: ArrayLike | None = None) -> Categorical:
     """The one-hot vector with N(0, sigma^2) on every coordinate, sigma analytic at the L2 sensitivity sqrt(2), whatever K.
 
@@ -134,12 +143,8 @@ def noisy_one_hot_gaussian(*, num_categories: int, epsilon: ArrayLike, delta: Ar
       ValueError: if an argument is out of range, or sigma too small for the claim.
     """
     k = _categories(num_categories)
-    sensitivity = min(2, k) ** 0.5
-    if sigma is None:
-        sigma = calibrate.analytic_sigma(epsilon, delta, sensitivity)  # pyright: ignore[reportArgumentType]
-    else:
-        validate.enough("sigma", sigma, lambda: calibrate.analytic_sigma(epsilon, delta, sensitivity), epsilon, delta)  # pyright: ignore
-    noise = gaussian(shape=(k,), sensitivity=sensitivity, sigma=sigma, epsilon=epsilon, delta=delta)
+    sigma = one_hot_sigma(k, epsilon, delta, sigma)
+    noise = gaussian(shape=(k,), sensitivity=min(2, k) ** 0.5, sigma=sigma, epsilon=epsilon, delta=delta)
     return Categorical(
         noise.draws, lambda value, z: noise.send(one_hot(value, k).astype(jnp.float32), z), lambda message: message, noise.claim
     )

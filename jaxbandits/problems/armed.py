@@ -44,8 +44,7 @@ def armed(*, means: ArrayLike, rewards: Rewards = bernoulli, realised_regret: bo
     """
     if not isinstance(rewards, Rewards):
         raise ValueError(f"rewards must be Rewards, such as rewards.bernoulli; got {rewards!r}")
-    if not isinstance(realised_regret, bool | np.bool_):
-        raise ValueError(f"realised_regret must be True or False; got {realised_regret!r}")
+    validate.flag("realised_regret", realised_regret)
     known = validate.vector("means", means)
     if known is not None:
         rewards.check(known)

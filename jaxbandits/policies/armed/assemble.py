@@ -64,4 +64,5 @@ def released_policy(
         act=act,
         report=lambda round_, action, reward, z: reward,
         update=update,
+        released=lambda state: counter.read(state.seen),
     )

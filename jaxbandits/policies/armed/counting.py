@@ -165,6 +165,7 @@ def dp_ucb(*, num_arms: int, epsilon: ArrayLike) -> Policy:
         act=act,
         report=lambda round_, action, reward, z: reward,
         update=update,
+        released=lambda state: streams.read(state.seen),
     )
 
 
@@ -238,5 +239,6 @@ def dp_ucb_int(*, num_arms: int, epsilon: ArrayLike, rate: ArrayLike = 1.1, inte
         act=act,
         report=lambda round_, action, reward, z: reward,
         update=update,
+        released=lambda state: (state.mean, state.released),
         derived={"interval": interval},
     )

@@ -121,5 +121,6 @@ def dp_se(*, num_arms: int, epsilon: ArrayLike, horizon: int, lengths: ArrayLike
         act=act,
         report=lambda round_, action, reward, z: reward,
         update=update,
+        released=lambda state: (state.left, state.epoch),
         derived={"lengths": lengths},
     )

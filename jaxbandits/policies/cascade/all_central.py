@@ -123,4 +123,5 @@ def all_dp_ucb1(
         act=act,
         report=report,
         update=update,
+        released=lambda state: (clicks.read(state.seen), examinations.read(state.examined) if several else ()),
     )

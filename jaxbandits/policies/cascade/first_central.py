@@ -64,6 +64,7 @@ def _policy(*, num_items: int, list_len: int, counter: Counter, index: central.I
         act=act,
         report=lambda round_, action, click, z: (click == 0).astype(jnp.int32),
         update=update,
+        released=lambda state: counter.read(state.seen),
     )
 
 

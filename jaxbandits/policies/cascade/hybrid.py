@@ -80,6 +80,7 @@ def _policy(
         act=act,
         report=lambda round_, action, click, z: prefix(click, list_len),
         update=update,
+        released=lambda state: streams.read(state.seen),
     )
 
 

@@ -54,6 +54,7 @@ def _policy(oracle: Oracle, counter: Counter, index: central.Index) -> Policy:
         act=act,
         report=lambda round_, action, bits, z: bits[0],
         update=update,
+        released=lambda state: counter.read(state.seen),
     )
 
 

@@ -1,0 +1,250 @@
+"""Learning from all positions under local privacy: R, O, G and Lap.
+
+The user sends one private message about the position of the click, of fixed shape: k-RR, OUE, or a noisy one-hot vector. It reads as
+unbiased estimates z_k of "clicked at k", and so o_k = 1 - z_1 - .. - z_(k-1) of "k was examined". Every displayed item adds those of
+its position to X and O, whatever was examined, so that how often it was displayed, n, is free of data. E[z_k - w o_k | past] = 0 for an
+item of attraction w, so X / O estimates w.
+
+Proposals of this project; no paper prints them, and no regret bound is proved. Learning from the first position alone is usually
+better: the item being explored is at the front, and the further down, the noisier o_k. An item that may have any index comes first, among
+those the one displayed least often; other ties go to the lowest number, which the problem assigns at random for each seed.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import ArrayLike
+
+from jaxbandits import validate
+from jaxbandits.core import Draws, Policy, PyTree
+from jaxbandits.engine import draws, lanes, sums
+from jaxbandits.mechanisms import tails
+from jaxbandits.mechanisms.categorical import (
+    Categorical,
+    noisy_one_hot_gaussian,
+    noisy_one_hot_laplace,
+    one_hot_sigma,
+    randomised_response,
+    unary_encoding,
+)
+from jaxbandits.mechanisms.randomiser import debias_factor
+from jaxbandits.policies import index as indices
+
+
+class Read(NamedTuple):
+    """What was read about every item, or, of sums, their parts."""
+
+    clicked: PyTree  # X: estimates of a click at the item's position
+    examined: PyTree  # O: estimates that the position was examined
+    above: PyTree  # H: positions above it
+
+
+class AllState(NamedTuple):
+    """Sums over the displays of every item."""
+
+    displays: Array  # [num_items], int32: n
+    recent: Read  # [num_items], float32: since the last settling
+    folded: Read  # of Sum, [num_items]: before it
+
+
+def _zero(num_items: int) -> AllState:
+    nothing = jnp.zeros(num_items, jnp.float32)
+    return AllState(
+        displays=jnp.zeros(num_items, jnp.int32),
+        recent=Read(nothing, nothing, nothing),
+        folded=Read(*(sums.zero((num_items,)) for _ in Read._fields)),
+    )
+
+
+def _totals(state: AllState) -> Read:
+    return Read(*(kept.high + new for kept, new in zip(state.folded, state.recent, strict=True)))
+
+
+def _settle(state: AllState) -> AllState:
+    folded = Read(*(sums.add(kept, new) for kept, new in zip(state.folded, state.recent, strict=True)))
+    return state._replace(recent=jax.tree.map(jnp.zeros_like, state.recent), folded=folded)
+
+
+@lanes.lanes_last
+def _examined(clicked: Array) -> Array:
+    """1 less what is read of the positions above; float32 [list_len]."""
+    found = [jnp.ones_like(clicked[0])]
+    for value in clicked[:-1]:
+        found.append(found[-1] - value)
+    return jnp.stack(found)
+
+
+Index = Callable[[Read, Array, Array, Array], Array]
+"""(sums, displays, 1 / sqrt(displays), log t) -> index, elementwise over items; displays float32, at least 1."""
+
+Order = Callable[[Array, Mapping[str, Array]], Array]
+"""(examined sums of the listed items, server draws) -> float32 [list_len]; the item of the largest comes first."""
+
+
+def _policy(*, num_items: int, list_len: int, message: Categorical, index: Index, ratio: bool, at_random: bool) -> Policy:
+    """``ratio``: the index divides by the examined sum, and may be anything while that is not positive."""
+
+    @lanes.elementwise
+    def upper(state, log_t):
+        read, n = _totals(state), jnp.maximum(state.displays, 1).astype(jnp.float32)
+        known = (state.displays > 0) & (read.examined > 0.0) if ratio else state.displays > 0
+        safe = read._replace(examined=jnp.where(known, read.examined, 1.0))
+        return jnp.where(known, index(safe, n, indices.inverse_root(state.displays), log_t), indices.unseen(state.displays))
+
+    def act(state, round_, z):
+        ranked = lanes.top_k(upper(state, indices.log_round(round_.t)), list_len)
+        if list_len == 1:
+            return ranked
+        first = z["order"] if at_random else -lanes.take(_totals(state).examined, ranked)
+        return lanes.take(ranked, lanes.top_k(first, list_len))
+
+    def update(state, t, action, sent, z):
+        clicked = message.read(sent)
+        new = Read(clicked, _examined(clicked), jnp.arange(list_len, dtype=jnp.float32))
+        recent = Read(*(lanes.add_at(table, action, value) for table, value in zip(state.recent, new, strict=True)))
+        return state._replace(displays=lanes.count_at(state.displays, action), recent=recent)
+
+    order: Draws = {"order": draws.uniform((list_len,))} if at_random and list_len > 1 else {}
+    return Policy(
+        claim=message.claim,
+        device_draws=message.draws,
+        server_draws=order,
+        init=lambda preview: _zero(num_items),
+        act=act,
+        report=lambda round_, action, click, z: message.send(click, z),
+        update=update,
+        settle=_settle,
+    )
+
+
+def _hoeffding(per_display: Callable[[Read, Array], Array]) -> Index:
+    """(X + sqrt(6 V log t)) / O, V = ``per_display`` n: Hoeffding's bound at 1 - t^-3 for sub-Gaussian terms of that proxy."""
+
+    def index(read, n, root, log_t):
+        return (read.clicked + jnp.sqrt(6.0 * per_display(read, n) * n * log_t)) / read.examined
+
+    return index
+
+
+def _self_consistent(list_len: int, proxy: ArrayLike) -> Index:
+    """sup{w <= 1: w O - X <= sqrt(2 l (n / 4 + v (n + w^2 H)))}, l = 4 log t + log K, v = ``proxy`` of a reading; 0 if there is none.
+
+    w O - X less the root is concave in w, so the set is [0, w*], and w* a root of a quadratic equation.
+    """
+    log_len = math.log(list_len)
+
+    def index(read, n, root, log_t):
+        per_n = root * root
+        x, o, twice = read.clicked * per_n, read.examined * per_n, 2.0 * (4.0 * log_t + log_len) * per_n
+        a, b = twice * (0.25 + proxy), twice * proxy * read.above * per_n
+        half = jnp.sqrt(jnp.maximum(a * (o * o - b) + b * x * x, 0.0))
+        # Two forms of the root, so that neither takes a difference of numbers of one size.
+        low = (a - x * x) / jnp.maximum(half - x * o, 1e-30)
+        high = (x * o + half) / jnp.maximum(o * o - b, 1e-30)
+        root_at = jnp.where(x > 0.0, high, low)
+        inside = jnp.where(x * x > a, jnp.where(x > 0.0, root_at, 0.0), root_at)
+        return jnp.where(o - x <= jnp.sqrt(a + b), 1.0, jnp.clip(inside, 0.0, 1.0))
+
+    return index
+
+
+def all_ldp_response_ucb1(*, num_items: int, list_len: int, epsilon: ArrayLike) -> Policy:
+    """R: UCB1 on the click position by k-ary randomised response, all positions.
+
+    Index (X + sqrt(6 V log t)) / O, V = n / (4 D^2), D = (e^epsilon - 1) / (e^epsilon + K): z_k - w o_k has mean 0 and width 1 / D. The
+    list is shown by ascending O, so that what is known least is in front. Sound: epsilon-LDP, one of K + 1 messages. Relation: any two
+    attraction vectors of one user, one round. No regret bound is proved.
+
+    Args:
+      num_items: number of items.
+      list_len: K, length of the list, from 1 to num_items.
+      epsilon: privacy level, positive; at inf the position is sent as it is.
+
+    Raises:
+      ValueError: if a size or epsilon is out of range.
+    """
+    num_items, list_len = validate.list_sizes(num_items, list_len)
+    message = randomised_response(num_categories=list_len, epsilon=epsilon)
+    shrunk = jnp.exp(-jnp.asarray(epsilon, jnp.float32))
+    width = (1.0 + list_len * shrunk) / -jnp.expm1(-jnp.asarray(epsilon, jnp.float32))
+    index = _hoeffding(lambda read, n: 0.25 * width * width)
+    return _policy(num_items=num_items, list_len=list_len, message=message, index=index, ratio=True, at_random=False)
+
+
+def all_ldp_unary_ucb1(*, num_items: int, list_len: int, epsilon: ArrayLike, simple_index: bool = False) -> Policy:
+    """O: UCB1 on the click position by optimised unary encoding, all positions.
+
+    Index sup{w <= 1: w O - X <= sqrt(2 l (n / 4 + c^2 (n + w^2 H)))}, l = 4 log t + log K, H the positions above over all displays, c =
+    (e^epsilon + 1) / (e^epsilon - 1). The order of the list is drawn at random. Sound: epsilon-LDP, K bits. Relation: any two attraction
+    vectors of one user, one round. No regret bound is proved; for K < 3 e^epsilon + 1 ``all_ldp_response_ucb1`` is less noisy.
+
+    Args:
+      num_items: number of items.
+      list_len: K, length of the list, from 1 to num_items.
+      epsilon: privacy level, positive.
+      simple_index: the index (X + sqrt(6 V log t)) / O, V = n / 4 + c^2 (n + H), for comparison: its confidence is not proved, as V
+        depends on the past, its privacy is.
+
+    Raises:
+      ValueError: if an argument is out of range.
+    """
+    num_items, list_len = validate.list_sizes(num_items, list_len)
+    validate.flag("simple_index", simple_index)
+    message = unary_encoding(num_categories=list_len, epsilon=epsilon)
+    proxy = debias_factor(epsilon) ** 2
+    index = _hoeffding(lambda read, n: 0.25 + proxy * (1.0 + read.above / n)) if simple_index else _self_consistent(list_len, proxy)
+    return _policy(num_items=num_items, list_len=list_len, message=message, index=index, ratio=simple_index, at_random=True)
+
+
+def all_ldp_gaussian_ucb1(*, num_items: int, list_len: int, epsilon: ArrayLike, delta: ArrayLike, sigma: ArrayLike | None = None) -> Policy:
+    """G: UCB1 on the one-hot click position with Gaussian noise, all positions.
+
+    As ``all_ldp_unary_ucb1`` with sigma^2 for c^2; sigma is analytic at L2 sensitivity sqrt(2), whatever K. Sound: (epsilon, delta)-LDP,
+    K numbers. Relation: any two attraction vectors of one user, one round. No regret bound is proved.
+
+    Args:
+      num_items: number of items.
+      list_len: K, length of the list, from 1 to num_items.
+      epsilon: privacy level, positive; inf adds no noise.
+      delta: strictly between 0 and 1.
+      sigma: derived; leave it out, or give a larger one.
+
+    Raises:
+      ValueError: if an argument is out of range, or sigma too small for the claim.
+    """
+    num_items, list_len = validate.list_sizes(num_items, list_len)
+    sigma = one_hot_sigma(list_len, epsilon, delta, sigma)
+    message = noisy_one_hot_gaussian(num_categories=list_len, epsilon=epsilon, delta=delta, sigma=sigma)
+    index = _self_consistent(list_len, jnp.asarray(sigma, jnp.float32) ** 2)
+    policy = _policy(num_items=num_items, list_len=list_len, message=message, index=index, ratio=False, at_random=True)
+    return policy._replace(derived={"sigma": sigma})
+
+
+def all_ldp_laplace_ucb1(*, num_items: int, list_len: int, epsilon: ArrayLike) -> Policy:
+    """Lap: UCB1 on the one-hot click position with Laplace noise, all positions.
+
+    Each coordinate gets Lap(2 / epsilon), whatever K. Index (X + sqrt(1.5 n log t) + q) / O, q the Chernoff bound of n + H draws at
+    1 - t^-4 / K, H the positions above over all displays. The order of the list is drawn at random. Sound: epsilon-LDP, K numbers.
+    Relation: any two attraction vectors of one user, one round. No regret bound is proved.
+
+    Args:
+      num_items: number of items.
+      list_len: K, length of the list, from 1 to num_items.
+      epsilon: privacy level, positive; inf adds no noise.
+
+    Raises:
+      ValueError: if a size or epsilon is out of range.
+    """
+    num_items, list_len = validate.list_sizes(num_items, list_len)
+    message = noisy_one_hot_laplace(num_categories=list_len, epsilon=epsilon)
+    scale, log_len = jnp.asarray(min(2, list_len) / epsilon, jnp.float32), math.log(2.0 * list_len)
+
+    def index(read, n, root, log_t):
+        tail = tails.laplace_chernoff_unit(n + read.above, 4.0 * log_t + log_len)
+        return (read.clicked + jnp.sqrt(1.5 * n * log_t) + scale * tail) / read.examined
+
+    return _policy(num_items=num_items, list_len=list_len, message=message, index=index, ratio=True, at_random=True)
