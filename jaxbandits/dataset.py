@@ -10,6 +10,9 @@ import xarray as xr
 from jaxbandits.core import Claim
 from jaxbandits.study import Study
 
+GUARANTEE = ("guaranteed_epsilon", "guaranteed_delta")
+"""Coordinates: what each policy guarantees at each grid point, NaN if nothing."""
+
 
 def assemble(study: Study, results: dict[str, dict[str, np.ndarray]]) -> xr.Dataset:
     """The labelled Dataset of a study, from {policy: {quantity: [points, seeds, round, ...]}}."""
@@ -24,15 +27,19 @@ def assemble(study: Study, results: dict[str, dict[str, np.ndarray]]) -> xr.Data
             data[quantity] = ([*plan.axes, "seed", "round", *extra], shaped)
         used = {k: v for k, v in coordinates.items() if k in (*plan.axes, "seed", "round")}
         data["claim"] = (list(plan.axes), np.asarray([claim.label() for claim in plan.claims]).reshape(plan.shape))
+        promised = np.asarray([claim.guarantee() if claim.guaranteed else (np.nan, np.nan) for claim in plan.claims])
+        for part_of, promise in zip(GUARANTEE, promised.T, strict=True):
+            data[part_of] = (list(plan.axes), promise.reshape(plan.shape))
         part = xr.Dataset(data, coords=used)
         full = {axis: coordinates[axis] for axis in study.axes if axis not in plan.axes}
         per_policy.append(part.expand_dims({"policy": [name], **full}))
     dataset = xr.concat(per_policy, dim="policy", join="outer", coords="minimal", compat="override", data_vars="all")
-    dataset = dataset.set_coords("claim").transpose("policy", *study.axes, "seed", "round", ...)
+    dataset = dataset.set_coords(["claim", *GUARANTEE]).transpose("policy", *study.axes, "seed", "round", ...)
     dataset["regret"].attrs = {"long_name": "cumulative expected regret", "units": "reward"}
     if "realised_regret" in dataset:
         dataset["realised_regret"].attrs = {"long_name": "cumulative realised regret", "units": "reward"}
     dataset["round"].attrs = {"long_name": "round t"}
+    dataset["guaranteed_epsilon"].attrs = {"long_name": "epsilon of one round of one user; NaN if there is no guarantee"}
     dataset.attrs = {
         "study": json.dumps(study.describe()),
         "claims": json.dumps(claims(study)),

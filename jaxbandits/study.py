@@ -204,7 +204,7 @@ def _check_metrics(metrics: Any, grid: Any) -> None:
             raise ValueError(f"metrics[{name!r}] must be a function (state, instance) -> value; got {metric!r}")
 
 
-_RESERVED = ("policy", "seed", "round", "claim", *LOSSES)
+_RESERVED = ("policy", "seed", "round", "claim", "guaranteed_epsilon", "guaranteed_delta", *LOSSES)
 
 
 def _axes(grid: Any) -> Mapping[str, Mapping[Any, Any]]:

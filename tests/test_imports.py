@@ -19,6 +19,7 @@ ALLOWED = {
     "problems": {"core", "validate", "engine", "mechanisms", "theory", "oracles"},
     "policies": {"core", "validate", "engine", "mechanisms", "theory", "oracles"},
     "factories": {"core"},
+    "privacy": {"core", "validate", "engine", "mechanisms", "factories"},
     "study": {"core", "validate", "factories"},
     "store": {"core", "validate", "study"},
     "stats": {"core", "validate"},

@@ -3,9 +3,13 @@
 A claim is about one round of one user. Here is what follows from it for more. On the host, in float64.
 """
 
+import json
 import math
 from typing import NamedTuple
 
+import numpy as np
+import pandas as pd
+import xarray as xr
 from scipy.optimize import brentq, minimize_scalar
 
 from jaxbandits import validate
@@ -183,9 +187,12 @@ def spent(claim: Claim, rounds: int = 1, delta: float | None = None) -> Budget:
     Raises:
       ValueError: if the claim is no guarantee, or an argument is out of range.
     """
-    each = Budget(*claim.guarantee())
+    return _spent(Budget(*claim.guarantee()), claim.trust, rounds, delta)
+
+
+def _spent(each: Budget, trust: str, rounds: int, delta: float | None) -> Budget:
     rounds = validate.size("rounds", rounds, 1)
-    if claim.trust == "central":
+    if trust == "central":
         if delta is not None:
             raise ValueError(f"delta must be left out under central privacy, where it follows from the rounds; got {delta!r}")
         return grouped(each, rounds)
@@ -200,3 +207,46 @@ def _many(each: Budget, rounds: int, delta: float) -> Budget:
         raise ValueError(f"rounds must be at most {calibrate.MOST_QUERIES} for a claim with a delta; got {rounds}")
     by_rho = of_concentrated(rounds * concentrated_pure(each.epsilon), delta)
     return Budget(min(by_rho.epsilon, rounds * each.epsilon), delta)
+
+
+SAID = ("status", "trust", "relation", "sensitivity", "flaw")
+"""What a claim says beside its privacy level, which does not depend on the grid point."""
+
+
+def table(dataset: xr.Dataset, *, rounds: int = 1, delta: float | None = None) -> pd.DataFrame:
+    """The privacy table of a study: a row for each policy and grid point.
+
+    Its columns: the policy, the grid axes, the claim as the legends have it; the guarantee for one round of one user, NaN where there is
+    none; what is ``spent`` on a user who takes part in several rounds; and what the claim says.
+
+    Args:
+      dataset: what ``run`` returned, or a part of it.
+      rounds: in which the user takes part, at least 1.
+      delta: of all rounds together, for the policies under local privacy; by default epsilons and deltas add up.
+
+    Raises:
+      ValueError: if an argument is out of range, or the dataset is not one of a study.
+    """
+    if "claims" not in dataset.attrs or "guaranteed_epsilon" not in dataset.coords:
+        raise ValueError("dataset must be what run returned, with its attributes and coordinates")
+    claims, labels, rows = json.loads(dataset.attrs["claims"]), dataset["claim"], []
+    for place in np.ndindex(labels.shape):
+        point = labels[place]
+        said = claims[str(point["policy"].item())][0]
+        each = Budget(float(point["guaranteed_epsilon"]), float(point["guaranteed_delta"]))
+        promised = not math.isnan(each.epsilon)
+        user = _spent(each, said["trust"], rounds, delta if said["trust"] == "local" else None) if promised else each
+        axes = [str(d) for d in labels.dims if d != "policy"]
+        rows.append(
+            {
+                "policy": str(point["policy"].item()),
+                **{axis: point[axis].item() for axis in axes},
+                "claim": str(point.item()),
+                "guaranteed_epsilon": each.epsilon,
+                "guaranteed_delta": each.delta,
+                "user_epsilon": user.epsilon,
+                "user_delta": user.delta,
+                **{name: said[name] for name in SAID},
+            }
+        )
+    return pd.DataFrame(rows)
