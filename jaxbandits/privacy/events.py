@@ -6,7 +6,6 @@ much, of all numbers together or of one alone.
 """
 
 import itertools
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -128,8 +127,3 @@ def _threshold(first: np.ndarray, second: np.ndarray, runs: int, delta: float) -
     bounds = epsilon_bound(hits[0], hits[1], runs, delta, _SURE)
     at = int(np.argmax(bounds))
     return float(levels[at]), float(bounds[at])
-
-
-def least_provable(runs: int, confidence: float) -> float:
-    """The largest epsilon that so many runs in each world could show, if the event were certain in one and absent in the other."""
-    return float(epsilon_bound(np.asarray(runs), np.asarray(0), runs, 0.0, confidence)) if runs else -math.inf
