@@ -58,9 +58,9 @@ class _Watched:
             return self.blank._replace(state=start)
 
         def report(round_, action, feedback, z):
-            swapped = _one_of(world, self.users, feedback)
-            mine = jax.tree.map(lambda a, b: jnp.where(round_.t == at, a, b), swapped, feedback) if at else feedback
-            return inner.report(round_, action, mine, z)
+            if at:
+                feedback = jax.tree.map(lambda a, b: jnp.where(round_.t == at, a, b), _one_of(world, self.users, feedback), feedback)
+            return inner.report(round_, action, feedback, z)
 
         def update(seen, t, action, message, z):
             state = inner.update(seen.state, t, action, message, z)

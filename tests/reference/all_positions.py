@@ -85,22 +85,52 @@ class AllPositions(Policy):
             self.behind[item] += position
 
 
-class AllLdpResponseUcb1(AllPositions):
+class Bits(AllPositions):
+    """A message of one bit a position, or as good as that.
+
+    What is summed is whole, so that sums are equal, and 0, exactly where they would be on paper.
+    """
+
+    bit_if_click, bit_if_none = 1.0, 0.0  # p and q: how likely a bit is set
+
+    def __init__(self, num_items, list_len):
+        super().__init__(num_items, list_len)
+        self.set, self.set_before = [0] * num_items, [0] * num_items
+
+    def bits(self, message):
+        return message
+
+    def read(self, message):
+        return [(bit - self.bit_if_none) / (self.bit_if_click - self.bit_if_none) for bit in self.bits(message)]
+
+    def update(self, action, message):
+        bits, p, q = self.bits(message), self.bit_if_click, self.bit_if_none
+        for position, item in enumerate(action):
+            self.set[item] += int(bits[position])
+            self.set_before[item] += int(sum(bits[:position]))
+            self.displays[item] += 1
+            self.behind[item] += position
+            n = self.displays[item]
+            self.clicks[item] = (self.set[item] - n * q) / (p - q)
+            self.examinations[item] = ((n * p - self.set_before[item]) + (self.behind[item] - n) * q) / (p - q)
+
+
+class AllLdpResponseUcb1(Bits):
     """R: randomised response on the position of the click; the items least examined, as far as is known, come first."""
 
     def __init__(self, num_items, list_len, epsilon):
         super().__init__(num_items, list_len)
-        shrunk = math.exp(-epsilon)  # the formulas of the paper, over and under divided by e^epsilon
-        self.kept = (1 - shrunk) / (1 + list_len * shrunk)  # D
-        self.other = shrunk / (1 + list_len * shrunk)  # q
+        shrunk = math.exp(-epsilon)
+        self.bit_if_click, self.bit_if_none = 1 / (1 + list_len * shrunk), shrunk / (1 + list_len * shrunk)
+        self.kept = self.bit_if_click - self.bit_if_none  # D
 
     def report(self, click, draws):
         if draws["keep"] < self.kept:
             return click
         return min(math.floor(draws["other"] * (self.list_len + 1)), self.list_len)
 
-    def read(self, message):
-        return [(sent - self.other) / self.kept for sent in one_hot(message, self.list_len)]
+    def bits(self, message):
+        return one_hot(message, self.list_len)
 
     def numerator(self, t, item):
         proxy = self.displays[item] / (4 * self.kept**2)
@@ -137,20 +167,17 @@ class AllLdpVectorUcb1(AllPositions):
         return last(lambda attraction: self.may_be(t, item, attraction))
 
 
-class AllLdpUnaryUcb1(AllLdpVectorUcb1):
+class AllLdpUnaryUcb1(Bits, AllLdpVectorUcb1):
     """O: optimised unary encoding."""
 
     def __init__(self, num_items, list_len, epsilon):
         super().__init__(num_items, list_len)
-        self.bit_if_none = float(expit(-epsilon))  # q
+        self.bit_if_click, self.bit_if_none = 0.5, float(expit(-epsilon))
         self.noise_proxy = 1 / math.tanh(epsilon / 2) ** 2
 
     def report(self, click, draws):
-        clicked = one_hot(click, self.list_len)
-        return [int(u < (0.5 if yes else self.bit_if_none)) for yes, u in zip(clicked, draws["bit"], strict=True)]
-
-    def read(self, message):
-        return [(bit - self.bit_if_none) / (0.5 - self.bit_if_none) for bit in message]
+        chances = [self.bit_if_click if yes else self.bit_if_none for yes in one_hot(click, self.list_len)]
+        return [int(u < chance) for chance, u in zip(chances, draws["bit"], strict=True)]
 
 
 class AllLdpUnarySimpleUcb1(AllLdpUnaryUcb1):

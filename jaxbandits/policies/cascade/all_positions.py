@@ -11,7 +11,7 @@ those the one displayed least often; other ties go to the lowest number, which t
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -32,6 +32,7 @@ from jaxbandits.mechanisms.categorical import (
     unary_encoding,
 )
 from jaxbandits.mechanisms.randomiser import debias_factor
+from jaxbandits.policies import central
 from jaxbandits.policies import index as indices
 
 
@@ -78,25 +79,27 @@ def _examined(clicked: Array) -> Array:
     return jnp.stack(found)
 
 
-Index = Callable[[Read, Array, Array, Array], Array]
-"""(sums, displays, 1 / sqrt(displays), log t) -> index, elementwise over items; displays float32, at least 1."""
+Index = Callable[[Read, Array, Array, Array, Array], Array]
+"""(sums, displays, 1 / sqrt(displays), log t, spread) -> index, elementwise over items; displays float32, at least 1.
 
-Order = Callable[[Array, Mapping[str, Array]], Array]
-"""(examined sums of the listed items, server draws) -> float32 [list_len]; the item of the largest comes first."""
+The spread is of what is read of one message: a variance proxy, or a scale.
+"""
 
 
-def _policy(*, num_items: int, list_len: int, message: Categorical, index: Index, ratio: bool, at_random: bool) -> Policy:
+def _policy(
+    *, num_items: int, list_len: int, message: Categorical, index: Index, spread: ArrayLike, ratio: bool, at_random: bool
+) -> Policy:
     """``ratio``: the index divides by the examined sum, and may be anything while that is not positive."""
 
     @lanes.elementwise
-    def upper(state, log_t):
+    def upper(state, log_t, spread):
         read, n = _totals(state), jnp.maximum(state.displays, 1).astype(jnp.float32)
         known = (state.displays > 0) & (read.examined > 0.0) if ratio else state.displays > 0
         safe = read._replace(examined=jnp.where(known, read.examined, 1.0))
-        return jnp.where(known, index(safe, n, indices.inverse_root(state.displays), log_t), indices.unseen(state.displays))
+        return jnp.where(known, index(safe, n, indices.inverse_root(state.displays), log_t, spread), indices.unseen(state.displays))
 
     def act(state, round_, z):
-        ranked = lanes.top_k(upper(state, indices.log_round(round_.t)), list_len)
+        ranked = lanes.top_k(upper(state, indices.log_round(round_.t), central.single(spread)), list_len)
         if list_len == 1:
             return ranked
         first = z["order"] if at_random else -lanes.take(_totals(state).examined, ranked)
@@ -121,32 +124,31 @@ def _policy(*, num_items: int, list_len: int, message: Categorical, index: Index
     )
 
 
-def _hoeffding(per_display: Callable[[Read, Array], Array]) -> Index:
-    """(X + sqrt(6 V log t)) / O, V = ``per_display`` n: Hoeffding's bound at 1 - t^-3 for sub-Gaussian terms of that proxy."""
+def _hoeffding(proxy: Callable[[Read, Array, Array], Array]) -> Index:
+    """(X + sqrt(6 V log t)) / O, V = ``proxy`` (sums, n, spread): Hoeffding's bound at 1 - t^-3 for a sub-Gaussian sum of that proxy."""
 
-    def index(read, n, root, log_t):
-        return (read.clicked + jnp.sqrt(6.0 * per_display(read, n) * n * log_t)) / read.examined
+    def index(read, n, root, log_t, spread):
+        return (read.clicked + jnp.sqrt(6.0 * proxy(read, n, spread) * log_t)) / read.examined
 
     return index
 
 
-def _self_consistent(list_len: int, proxy: ArrayLike) -> Index:
-    """sup{w <= 1: w O - X <= sqrt(2 l (n / 4 + v (n + w^2 H)))}, l = 4 log t + log K, v = ``proxy`` of a reading; 0 if there is none.
+def _self_consistent(list_len: int) -> Index:
+    """sup{w <= 1: w O - X <= sqrt(2 l (n / 4 + v (n + w^2 H)))}, l = 4 log t + log K, v the spread; 0 if there is none.
 
     w O - X less the root is concave in w, so the set is [0, w*], and w* a root of a quadratic equation.
     """
     log_len = math.log(list_len)
 
-    def index(read, n, root, log_t):
+    def index(read, n, root, log_t, spread):
         per_n = root * root
         x, o, twice = read.clicked * per_n, read.examined * per_n, 2.0 * (4.0 * log_t + log_len) * per_n
-        a, b = twice * (0.25 + proxy), twice * proxy * read.above * per_n
+        a, b = twice * (0.25 + spread), twice * spread * read.above * per_n
         half = jnp.sqrt(jnp.maximum(a * (o * o - b) + b * x * x, 0.0))
         # Two forms of the root, so that neither takes a difference of numbers of one size.
         low = (a - x * x) / jnp.maximum(half - x * o, 1e-30)
         high = (x * o + half) / jnp.maximum(o * o - b, 1e-30)
-        root_at = jnp.where(x > 0.0, high, low)
-        inside = jnp.where(x * x > a, jnp.where(x > 0.0, root_at, 0.0), root_at)
+        inside = jnp.where(x > 0.0, high, jnp.where(x * x > a, 0.0, low))
         return jnp.where(o - x <= jnp.sqrt(a + b), 1.0, jnp.clip(inside, 0.0, 1.0))
 
     return index
@@ -171,8 +173,10 @@ def all_ldp_response_ucb1(*, num_items: int, list_len: int, epsilon: ArrayLike) 
     message = randomised_response(num_categories=list_len, epsilon=epsilon)
     shrunk = jnp.exp(-jnp.asarray(epsilon, jnp.float32))
     width = (1.0 + list_len * shrunk) / -jnp.expm1(-jnp.asarray(epsilon, jnp.float32))
-    index = _hoeffding(lambda read, n: 0.25 * width * width)
-    return _policy(num_items=num_items, list_len=list_len, message=message, index=index, ratio=True, at_random=False)
+    index = _hoeffding(lambda read, n, spread: spread * n)
+    return _policy(
+        num_items=num_items, list_len=list_len, message=message, index=index, spread=0.25 * width * width, ratio=True, at_random=False
+    )
 
 
 def all_ldp_unary_ucb1(*, num_items: int, list_len: int, epsilon: ArrayLike, simple_index: bool = False) -> Policy:
@@ -195,9 +199,18 @@ def all_ldp_unary_ucb1(*, num_items: int, list_len: int, epsilon: ArrayLike, sim
     num_items, list_len = validate.list_sizes(num_items, list_len)
     validate.flag("simple_index", simple_index)
     message = unary_encoding(num_categories=list_len, epsilon=epsilon)
-    proxy = debias_factor(epsilon) ** 2
-    index = _hoeffding(lambda read, n: 0.25 + proxy * (1.0 + read.above / n)) if simple_index else _self_consistent(list_len, proxy)
-    return _policy(num_items=num_items, list_len=list_len, message=message, index=index, ratio=simple_index, at_random=True)
+    index = _self_consistent(list_len)
+    if simple_index:
+        index = _hoeffding(lambda read, n, spread: (0.25 + spread) * n + spread * read.above)
+    return _policy(
+        num_items=num_items,
+        list_len=list_len,
+        message=message,
+        index=index,
+        spread=debias_factor(epsilon) ** 2,
+        ratio=simple_index,
+        at_random=True,
+    )
 
 
 def all_ldp_gaussian_ucb1(*, num_items: int, list_len: int, epsilon: ArrayLike, delta: ArrayLike, sigma: ArrayLike | None = None) -> Policy:
@@ -219,8 +232,9 @@ def all_ldp_gaussian_ucb1(*, num_items: int, list_len: int, epsilon: ArrayLike, 
     num_items, list_len = validate.list_sizes(num_items, list_len)
     sigma = one_hot_sigma(list_len, epsilon, delta, sigma)
     message = noisy_one_hot_gaussian(num_categories=list_len, epsilon=epsilon, delta=delta, sigma=sigma)
-    index = _self_consistent(list_len, jnp.asarray(sigma, jnp.float32) ** 2)
-    policy = _policy(num_items=num_items, list_len=list_len, message=message, index=index, ratio=False, at_random=True)
+    spread = jnp.asarray(sigma, jnp.float32) ** 2
+    index = _self_consistent(list_len)
+    policy = _policy(num_items=num_items, list_len=list_len, message=message, index=index, spread=spread, ratio=False, at_random=True)
     return policy._replace(derived={"sigma": sigma})
 
 
@@ -241,10 +255,10 @@ def all_ldp_laplace_ucb1(*, num_items: int, list_len: int, epsilon: ArrayLike) -
     """
     num_items, list_len = validate.list_sizes(num_items, list_len)
     message = noisy_one_hot_laplace(num_categories=list_len, epsilon=epsilon)
-    scale, log_len = jnp.asarray(min(2, list_len) / epsilon, jnp.float32), math.log(2.0 * list_len)
+    scale, log_len = min(2, list_len) / epsilon, math.log(2.0 * list_len)
 
-    def index(read, n, root, log_t):
+    def index(read, n, root, log_t, scale):
         tail = tails.laplace_chernoff_unit(n + read.above, 4.0 * log_t + log_len)
         return (read.clicked + jnp.sqrt(1.5 * n * log_t) + scale * tail) / read.examined
 
-    return _policy(num_items=num_items, list_len=list_len, message=message, index=index, ratio=True, at_random=True)
+    return _policy(num_items=num_items, list_len=list_len, message=message, index=index, spread=scale, ratio=True, at_random=True)
