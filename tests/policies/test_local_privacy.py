@@ -38,6 +38,9 @@ def filled(policy, value):
 def losses(policy, factory):
     """The largest loss of privacy over all pairs of raw feedback, by the law of what is sent: epsilon, or delta at epsilon if normal."""
     send, raw = sender(policy, factory), replies(factory)
+    if "other" in policy.device_draws:
+        laws = [frequencies(send, r) for r in raw]
+        return max(np.log(p / q).max() for p, q in itertools.permutations(laws, 2))
     if "bit" in policy.device_draws:
         u = (jnp.arange(FINE, dtype=jnp.float32) + 0.5) / FINE
         ones = [np.atleast_2d(jax.vmap(lambda u, r=r: send(r, filled(policy, u)))(u).T).mean(axis=1) for r in raw]
@@ -52,6 +55,13 @@ def losses(policy, factory):
         return max(np.sum(a) for a in apart)
     farthest, epsilon = max(np.sqrt(np.sum(a**2)) for a in apart), policy.claim.epsilon
     return norm.cdf(farthest / 2 - epsilon / farthest) - np.exp(epsilon) * norm.cdf(-farthest / 2 - epsilon / farthest)
+
+
+def frequencies(send, raw):
+    """The law of a message of one of list_len + 1 values, by all its draws: a fine grid of one, the cells of the other."""
+    keep, other = (jnp.arange(FINE, dtype=jnp.float32) + 0.5) / FINE, (jnp.arange(LIST_LEN + 1, dtype=jnp.float32) + 0.5) / (LIST_LEN + 1)
+    sent = jax.vmap(jax.vmap(lambda k, o: send(raw, {"keep": k, "other": o}), (None, 0)), (0, None))(keep, other)
+    return np.bincount(np.asarray(sent).ravel(), minlength=LIST_LEN + 1) / sent.size
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
@@ -74,10 +84,52 @@ def test_the_shape_of_a_message_tells_nothing(name):
     for value in (0.1, 0.9):
         sent = [jax.tree.leaves(sender(policy, factory)(r, filled(policy, value))) for r in replies(factory)]
         assert len({tuple((m.shape, str(m.dtype)) for m in leaves) for leaves in sent}) == 1
-        if "bit" in policy.device_draws:
+        if "other" in policy.device_draws:
+            assert all((frequencies(sender(policy, factory), r) > 0).all() for r in replies(factory))
+        elif "bit" in policy.device_draws:
             assert all(set(np.unique(m)) <= {0, 1} for leaves in sent for m in leaves)
         else:
             assert len({tuple(np.asarray(m != 0).tobytes() for m in leaves) for leaves in sent}) == 1
+
+
+def read_all(policy, list_len, messages):
+    """What is added for the items of a list, in the order of the list, by each message: clicked and examined, [messages, list_len]."""
+    action, start = jnp.arange(list_len, dtype=jnp.int32), policy.init(jnp.zeros(ITEMS, jnp.int32))
+    state = jax.vmap(lambda m: policy.update(start, jnp.int32(1), action, m, {}))(jnp.asarray(messages, jnp.int32))
+    return state.recent.clicked[:, :list_len], state.recent.examined[:, :list_len]
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("list_len", [1, 2, 4])
+@pytest.mark.parametrize("name", ["all_ldp_response_ucb1", "all_ldp_unary_ucb1"])
+def test_what_is_read_of_a_position_is_unbiased(name, list_len, epsilon):
+    """E[z_k - w o_k] = 0 at every position, over the clicks of a cascade and all messages, exactly; and no other w does."""
+    attraction = np.random.default_rng(2).uniform(0.1, 0.9, list_len)
+    policy = build(SOUND[name], ITEMS, list_len, epsilon=epsilon)
+    passed = np.cumprod(np.concatenate([[1.0], 1 - attraction]))
+    clicks = np.append(passed[:-1] * attraction, passed[-1])
+    if name == "all_ldp_response_ucb1":
+        q, messages = 1 / (np.exp(epsilon) + list_len), np.arange(list_len + 1)
+        law = np.where(messages == np.arange(list_len + 1)[:, None], np.exp(epsilon) * q, q)
+    else:
+        q, messages = 1 / (np.exp(epsilon) + 1), np.array(list(itertools.product((0, 1), repeat=list_len)))
+        one = np.where(np.arange(list_len) == np.arange(list_len + 1)[:, None], 0.5, q)[:, None]
+        law = np.prod(np.where(messages, one, 1 - one), axis=-1)
+    clicked, examined = (np.asarray(x) for x in read_all(policy, list_len, messages))
+    clicked, examined = (clicks @ law @ x for x in (clicked, examined))
+    np.testing.assert_allclose(clicked - attraction * examined, 0, atol=2e-6 * (1 + 1 / epsilon))
+    np.testing.assert_allclose(examined, passed[:-1], atol=2e-6 * (1 + 1 / epsilon))
+    assert np.all(np.abs(clicked - 1.1 * attraction * examined) > 1e-4)
+
+
+def test_what_is_read_of_a_response_has_the_width_of_its_index():
+    """z_k - w o_k of R lies in an interval of width 1 / D, for all messages, which is what its index takes."""
+    epsilon, w = 0.7, 0.4
+    policy = build(cascade.all_ldp_response_ucb1, ITEMS, LIST_LEN, epsilon=epsilon)
+    clicked, examined = read_all(policy, LIST_LEN, np.arange(LIST_LEN + 1))
+    values = np.asarray(clicked - w * examined)
+    width = (np.exp(epsilon) + LIST_LEN) / (np.exp(epsilon) - 1)
+    assert np.ptp(values, axis=0).max() == pytest.approx(width, rel=1e-4)
 
 
 def test_the_check_tells_a_leak():

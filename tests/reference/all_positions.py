@@ -24,7 +24,7 @@ def examined(clicked):
 def last(holds):
     """The end of the interval [0, w] on which a condition that fails at 1 holds; 0 if it holds nowhere."""
     low, high = 0.0, 1.0
-    for _ in range(60):
+    for _ in range(45):
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low

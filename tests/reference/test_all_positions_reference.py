@@ -19,8 +19,8 @@ from .compare import NEAR, nudged
 from .replay import numbers, replay
 
 SEED = 20210511
-CLOSE = 0.002
-"""The part of the rounds in which rounding may decide."""
+CLOSE = 0.005
+"""The part of the rounds in which rounding may decide. Few different sums of bits are possible, so that ties are not rare."""
 HUGE = 1e30
 """A ratio to a sum next to 0."""
 
@@ -39,9 +39,9 @@ class Size(NamedTuple):
 
 
 SIZES = {
-    "8 items, lists of 3": Size(tuple(np.linspace(0.6, 0.05, 8)), 3, 3, 300),
-    "all 4 items, sure and hopeless ones among them": Size((1.0, 0.5, 0.0, 0.25), 4, 3, 300),
-    "5 items, lists of 1": Size((0.8, 0.5, 0.45, 0.4, 0.1), 1, 3, 300),
+    "8 items, lists of 3": Size(tuple(np.linspace(0.6, 0.05, 8)), 3, 2, 300),
+    "all 4 items, sure and hopeless ones among them": Size((1.0, 0.5, 0.0, 0.25), 4, 2, 300),
+    "5 items, lists of 1": Size((0.8, 0.5, 0.45, 0.4, 0.1), 1, 2, 300),
 }
 
 EPSILONS = (0.2, 1.0, 3.0)
@@ -102,7 +102,7 @@ def explained(policy, t, theirs, draws):
         # So may a sum that cancels reach 0, or fall short of it.
         terms = [n + abs(n - x) for n, x in zip(policy.displays, kept, strict=True)]
         doubtful = [item for item, x in enumerate(kept) if abs(x) < NEAR * terms[item]]
-    size = max(abs(x) for x in kept) + 1
+    size = 2 * max(abs(x) for x in kept)
     shown = [size - x for x in nudged(jittered([size - x for x in kept]), theirs)]
     for infinite in itertools.product((True, False), repeat=len(doubtful)):
         tried = list(index)
