@@ -27,6 +27,9 @@ HONEST = {
     "gaussian": partial(policies.gaussian_ucb, delta=1e-3),
     "F": policies.first_ldp_ucb1,
     "F-KL": policies.first_ldp_kl_ucb,
+    "R": policies.all_ldp_response_ucb1,
+    "O": policies.all_ldp_unary_ucb1,
+    "O, simple": partial(policies.all_ldp_unary_ucb1, simple_index=True),
 }
 
 
@@ -163,6 +166,15 @@ SOUND = {  # (instance, policy, epsilon): T = 1e5, s.e., T = 1e6, s.e.
     ("linear", "F-KL", 2.0): (234, 10, 333, 18),
     ("linear", "F-KL", 0.5): (1302, 54, 2465, 178),
     ("two-level", "F-KL", 2.0): (617, 17, 743, 11),
+    ("linear", "R", 2.0): (569, 19, None, None),
+    ("linear", "R", 0.5): (4651, 219, None, None),
+    ("two-level", "R", 2.0): (2232, 25, None, None),
+    ("linear", "O", 2.0): (4423, 60, None, None),
+    ("linear", "O", 0.5): (13626, 245, None, None),
+    ("two-level", "O", 2.0): (9465, 98, None, None),
+    ("linear", "O, simple", 2.0): (4764, 49, 12593, 76),
+    ("linear", "O, simple", 0.5): (12069, 488, 50048, 1075),
+    ("two-level", "O, simple", 2.0): (11813, 77, 26722, 175),
 }
 
 

@@ -7,7 +7,8 @@ item of attraction w, so X / O estimates w.
 
 Proposals of this project; no paper prints them, and no regret bound is proved. Learning from the first position alone is usually
 better: the item being explored is at the front, and the further down, the noisier o_k. An item that may have any index comes first, among
-those the one displayed least often; other ties go to the lowest number, which the problem assigns at random for each seed.
+those the one displayed least often; ties of indices capped at 1 are broken at random in each round, other ties go to the lowest number,
+which the problem assigns at random for each seed.
 """
 
 import math
@@ -99,7 +100,9 @@ def _policy(
         return jnp.where(known, index(safe, n, indices.inverse_root(state.displays), log_t, spread), indices.unseen(state.displays))
 
     def act(state, round_, z):
-        ranked = lanes.top_k(upper(state, indices.log_round(round_.t), central.single(spread)), list_len)
+        optimistic = upper(state, indices.log_round(round_.t), central.single(spread))
+        # Indices capped at 1 are ties for a long time, and which items they explore then matters.
+        ranked = lanes.top_k(optimistic if ratio else jnp.where(optimistic == 1.0, 1.0 + z["tie"], optimistic), list_len)
         if list_len == 1:
             return ranked
         first = z["order"] if at_random else -lanes.take(_totals(state).examined, ranked)
@@ -112,10 +115,11 @@ def _policy(
         return state._replace(displays=lanes.count_at(state.displays, action), recent=recent)
 
     order: Draws = {"order": draws.uniform((list_len,))} if at_random and list_len > 1 else {}
+    ties: Draws = {} if ratio else {"tie": draws.uniform((num_items,))}
     return Policy(
         claim=message.claim,
         device_draws=message.draws,
-        server_draws=order,
+        server_draws={**order, **ties},
         init=lambda preview: _zero(num_items),
         act=act,
         report=lambda round_, action, click, z: message.send(click, z),
