@@ -115,3 +115,41 @@ def test_semi_bandits(command, oracle):
     status, out, err = command(*RUN, "--policies", "cucb", "ldp_gaussian_cucb", "--epsilon", 1, "--oracle", oracle)
     assert status == 0, err
     assert any(line.startswith("ldp_gaussian_cucb") and line.endswith("(1, 0.001)-LDP") for line in out.splitlines())
+
+
+def test_audit(command):
+    words = ["audit", "--runs", 4096, "--num-items", 4, "--list-len", 2, "--policies"]
+    status, out, _ = command(*words, "laplace_ucb", "first_ldp_ucb1", "--epsilon", 1)
+    assert status == 0
+    lines = out.splitlines()
+    assert "no guarantee, nominal 1: VIOLATED" in lines[0]
+    assert lines[1].endswith("; 1-LDP")
+    (row,) = json.loads(command(*words, "first_dp_kl_ucb", "--epsilon", 0.5, "--json")[1])
+    assert row["claim"] == "0.5-DP"
+    assert 0 <= row["epsilon"] <= 0.5
+    assert row["violated"] is False
+
+
+def test_audit_of_a_guarantee_that_does_not_hold_has_a_status(command, monkeypatch):
+    flawed = cli.POLICIES["laplace_ucb"]
+    claim = cli.POLICIES["first_ldp_ucb1"](num_items=2, list_len=1, epsilon=1.0).claim
+
+    def liar(*, num_items, list_len, epsilon):
+        return flawed(num_items=num_items, list_len=list_len, epsilon=epsilon)._replace(claim=claim)
+
+    monkeypatch.setitem(cli.POLICIES, "laplace_ucb", liar)
+    status, out, _ = command("audit", "--runs", 2048, "--num-items", 4, "--list-len", 2, "--policies", "laplace_ucb", "--epsilon", 1)
+    assert status == 1
+    assert "1-LDP: VIOLATED" in out
+
+
+def test_privacy_table(command, tmp_path):
+    command(*RUN, "--policies", "laplace_ucb", "first_ldp_ucb1", "--epsilon", 1, "--save", tmp_path / "d.nc")
+    status, out, _ = command("privacy", tmp_path / "d.nc", "--rounds", 5)
+    assert status == 0
+    assert "no guarantee" in out
+    rows = json.loads(command("privacy", tmp_path / "d.nc", "--rounds", 5, "--json")[1])
+    assert {row["policy"]: row["user_epsilon"] for row in rows} == {"laplace_ucb": None, "first_ldp_ucb1": 5.0}
+    status, _, err = command("privacy", tmp_path / "none.nc")
+    assert status == 2
+    assert err.startswith("jaxbandits: dataset must be a file")

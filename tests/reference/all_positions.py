@@ -73,8 +73,12 @@ class AllPositions(Policy):
         """The ranked items as far as what was shown tells."""
         return [item for _, item in sorted(zip(self.places(draws), action, strict=True))]
 
+    def chosen(self, index, draws):
+        """The items to show, ranked."""
+        return largest(index, self.displays, self.list_len)
+
     def act(self, t, draws):
-        return self.ordered(largest(self.indices(t), self.displays, self.list_len), draws)
+        return self.ordered(self.chosen(self.indices(t), draws), draws)
 
     def update(self, action, message):
         clicked = self.read(message)
@@ -166,6 +170,13 @@ class AllLdpVectorUcb1(AllPositions):
             return 1.0
         return last(lambda attraction: self.may_be(t, item, attraction))
 
+    def chosen(self, index, draws):
+        # Most bounds are 1 for a long time, so that a rule by number would keep to the same few items.
+        def rank(item):
+            return -index[item], self.displays[item] if index[item] == INFINITY else -draws["tie"][item], item
+
+        return sorted(range(self.num_items), key=rank)[: self.list_len]
+
 
 class AllLdpUnaryUcb1(Bits, AllLdpVectorUcb1):
     """O: optimised unary encoding."""
@@ -188,6 +199,9 @@ class AllLdpUnarySimpleUcb1(AllLdpUnaryUcb1):
 
     def index(self, t, item):
         return AllPositions.index(self, t, item)
+
+    def chosen(self, index, draws):
+        return AllPositions.chosen(self, index, draws)
 
 
 class AllLdpGaussianUcb1(AllLdpVectorUcb1):

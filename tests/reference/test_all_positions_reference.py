@@ -86,7 +86,7 @@ def _strict():
 
 
 def jittered(values):
-    """Ties of sums, which float32 breaks at random, as near ones. Bounds of 1 are equal by rule."""
+    """Ties of sums, which float32 breaks at random, as near ones. Bounds of 1 are equal."""
     return [value if value == 1 or math.isinf(value) else value + 1e-9 * abs(value) * place for place, value in enumerate(values)]
 
 
@@ -108,7 +108,7 @@ def explained(policy, t, theirs, draws):
         tried = list(index)
         for item, yes in zip(doubtful, infinite, strict=True):
             tried[item] = math.inf if yes else HUGE
-        chosen = cascade.largest(nudged(jittered(tried), ranked), policy.displays, policy.list_len)
+        chosen = policy.chosen(nudged(jittered(tried), ranked), draws)
         policy.examinations = shown
         ordered = policy.ordered(chosen, draws)
         policy.examinations = kept

@@ -1,0 +1,5 @@
+"""``python -m jaxbandits.cli``."""
+
+from jaxbandits.cli import main
+
+main()

@@ -1,0 +1,140 @@
+"""Running policies, and drawing what they did."""
+
+import dataclasses
+import json
+import pathlib
+import sys
+
+import numpy as np
+import tyro
+import xarray as xr
+
+from jaxbandits.cli.chosen import Chosen
+from jaxbandits.dataset import claims
+from jaxbandits.run import run
+from jaxbandits.study import Study
+
+
+@dataclasses.dataclass(frozen=True)
+class Run(Chosen):
+    """Runs policies of one family, on a cascading, a K-armed or a semi-bandit, and prints the final regret of each.
+
+    Example: jaxbandits run --policies laplace_ucb first_ldp_kl_ucb --epsilon 0.5 1 2 --seeds 50 --plot regret.png
+    """
+
+    epsilon: tuple[float, ...] = ()
+    """Privacy levels to sweep, for the policies that have one."""
+    horizon: int = 100_000
+    """Number of rounds."""
+    seeds: int = 20
+    """Number of seeds."""
+    store: pathlib.Path | None = None
+    """Directory for the results; running again finishes what is missing, and more seeds top it up."""
+    save: pathlib.Path | None = None
+    """Write the Dataset as NetCDF 3 for `jaxbandits plot`, xarray or other tools."""
+    plot: pathlib.Path | None = None
+    """Draw the figure: regret against epsilon if several are swept, else against the round."""
+    progress: bool = True
+    """Show a progress bar."""
+
+    def __call__(self) -> None:
+        """Runs, prints, draws."""
+        study = self.study()
+        for name, path in (("plot", self.plot), ("save", self.save)):
+            _check_path(name, path)
+        dataset = run(study, store=self.store, progress=self.progress)
+        _report(dataset, study, as_json=self.json)
+        if self.save:
+            dataset.to_netcdf(self.save, engine="scipy")
+        if self.plot:
+            _draw(dataset, self.plot)
+
+    def study(self) -> Study:
+        """The study that the options describe."""
+        return Study(
+            problem=self.problem(),
+            policies=self.factories(self.epsilon),
+            grid={"epsilon": self.epsilon} if self.epsilon else {},
+            seeds=self.seeds,
+            horizon=self.horizon,
+            seed=self.seed,
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Plot:
+    """Draws a figure from a Dataset that `jaxbandits run --save` wrote."""
+
+    dataset: tyro.conf.Positional[pathlib.Path]
+    """The NetCDF file."""
+    out: tyro.conf.Positional[pathlib.Path]
+    """The figure: its ending chooses the format."""
+
+    def __call__(self) -> None:
+        """Draws."""
+        dataset = saved(self.dataset)
+        _check_path("plot", self.out)
+        _draw(dataset, self.out)
+
+
+def saved(path: pathlib.Path) -> xr.Dataset:
+    """The dataset that `jaxbandits run --save` wrote."""
+    if not path.is_file():
+        raise ValueError(f"dataset must be a file; got {str(path)!r}")
+    try:
+        return xr.load_dataset(path, engine="scipy")
+    except Exception as error:  # whatever the readers make of a file that is not theirs
+        raise ValueError(f"dataset must be a file that `jaxbandits run --save` wrote; got {str(path)!r}") from error
+
+
+def _check_path(name: str, path: pathlib.Path | None) -> None:
+    """Refuses a file that could not be written, before anything is run."""
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        raise ValueError(f"{name} must be a file in a directory that exists; got {str(path)!r}")
+    if name == "plot":
+        from matplotlib.backend_bases import FigureCanvasBase
+
+        endings = FigureCanvasBase.get_supported_filetypes()
+        if path.suffix.removeprefix(".") not in endings:
+            raise ValueError(f"{name} must end in one of .{', .'.join(endings)}; got {str(path)!r}")
+
+
+def _draw(dataset: xr.Dataset, path: pathlib.Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from jaxbandits import plot
+
+    if not {"regret", "claim"} <= set(dataset.variables):
+        raise ValueError("dataset must be one that `jaxbandits run --save` wrote")
+    swept = [d for d in dataset["regret"].dims if d not in ("policy", "seed", "round")]
+    if swept and dataset.sizes[swept[0]] > 1:
+        ax = plot.regret_against(dataset, str(swept[0]))
+    else:
+        ax = plot.regret(dataset.isel(dict.fromkeys(swept, 0)))
+    plot.save(ax, path)
+    print(f"wrote {path}", file=sys.stderr)
+
+
+def _report(dataset: xr.Dataset, study: Study, *, as_json: bool) -> None:
+    """The final regret of each policy at each of its grid points, with its standard error."""
+    final = dataset["regret"].isel(round=-1)
+    rows = []
+    for name, plan in study.plans.items():
+        for flat, claim in enumerate(claims(study)[name]):
+            where = np.unravel_index(flat, plan.shape) if plan.shape else ()
+            point = {axis: list(study.axes[axis])[int(i)] for axis, i in zip(plan.axes, where, strict=True)}
+            values = final.sel(policy=name, **point).isel({a: 0 for a in study.axes if a not in plan.axes}).values
+            error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+            rows.append({"policy": name, **point, "regret": float(values.mean()), "standard_error": error, "claim": claim})
+    if as_json:
+        print(json.dumps([{k: None if v != v else v for k, v in row.items()} for row in rows], indent=1))
+        return
+    wide = max(len(row["policy"]) for row in rows)
+    print(f"after {study.rounds[-1]:,} rounds, {study.seeds} seeds:")
+    print(f"{'policy':{wide}}  {'epsilon':>8}  {'regret':>12}  {'s.e.':>9}  claim")
+    for row in rows:
+        level = f"{row['epsilon']:g}" if "epsilon" in row else "-"
+        print(f"{row['policy']:{wide}}  {level:>8}  {row['regret']:12,.1f}  {row['standard_error']:9.1f}  {row['claim']['label']}")
