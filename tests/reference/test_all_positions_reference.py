@@ -42,6 +42,7 @@ SIZES = {
     "8 items, lists of 3": Size(tuple(np.linspace(0.6, 0.05, 8)), 3, 2, 300),
     "all 4 items, sure and hopeless ones among them": Size((1.0, 0.5, 0.0, 0.25), 4, 2, 300),
     "5 items, lists of 1": Size((0.8, 0.5, 0.45, 0.4, 0.1), 1, 2, 300),
+    "3 items, lists of 2": Size((0.3, 0.1, 0.05), 2, 2, 300),
 }
 
 EPSILONS = (0.2, 1.0, 3.0)

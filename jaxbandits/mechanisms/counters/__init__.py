@@ -17,6 +17,7 @@ from jaxbandits.mechanisms.counters.factorisation import square_root, square_roo
 from jaxbandits.mechanisms.counters.interface import Counter, Law, Release, made_by
 from jaxbandits.mechanisms.counters.nodes import Nodes, honaker, own_draw
 from jaxbandits.mechanisms.counters.tree import binary, hybrid, merged_hybrid
+from jaxbandits.mechanisms.noise import Noise, laplace
 
 __all__ = [
     "Counter",
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 
-def logarithmic(*, num_streams: int, epsilon: ArrayLike, noise_scale: ArrayLike = 1.0) -> Counter:
+def logarithmic(*, num_streams: int, epsilon: ArrayLike, noise_scale: ArrayLike = 1.0, noise: Noise = laplace) -> Counter:
     """The logarithmic counter: a release at each power of two, with a new draw of Lap(1 / epsilon) added to those before.
 
     epsilon-private: an entry is in one increment. Chan, Shi, Song 2011, the logarithmic mechanism: ``accumulating`` at ratio 2.
@@ -48,8 +49,9 @@ def logarithmic(*, num_streams: int, epsilon: ArrayLike, noise_scale: ArrayLike 
       num_streams: number of streams, each of up to 2^31 - 1 entries.
       epsilon: privacy level, positive; inf adds nothing.
       noise_scale: factor on the noise; any other than 1 voids the claim.
+      noise: as for ``accumulating``.
 
     Raises:
       ValueError: if an argument is out of range.
     """
-    return accumulating(num_streams=num_streams, epsilon=epsilon, noise_scale=noise_scale)
+    return accumulating(num_streams=num_streams, epsilon=epsilon, noise_scale=noise_scale, noise=noise)

@@ -15,8 +15,10 @@ from jax.typing import ArrayLike
 
 from jaxbandits import validate
 from jaxbandits.engine import draws, lanes
+from jaxbandits.mechanisms import noise as noises
 from jaxbandits.mechanisms import tails
 from jaxbandits.mechanisms.counters.interface import Counter, Law, Release, checked, claim, count_in, entries
+from jaxbandits.mechanisms.noise import Noise
 
 
 class AccumulatingState(NamedTuple):
@@ -38,7 +40,9 @@ def _next_size(released: Array, growth: Array) -> Array:
     return jnp.clip(jnp.ceil(growth * released.astype(jnp.float32)), 1.0, _MOST).astype(jnp.int32)
 
 
-def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: float = 2.0, noise_scale: ArrayLike = 1.0) -> Counter:
+def accumulating(
+    *, num_streams: int, epsilon: ArrayLike, ratio: float = 2.0, noise_scale: ArrayLike = 1.0, noise: Noise = noises.laplace
+) -> Counter:
     """Batches that add up: the released sum grows by the sum of a batch and Lap(1 / epsilon).
 
     A batch is full at max(1, ceil((ratio - 1) n)) entries, n the entries released before: 1, 1, 2, 4, .. for ratio 2. At n = 2^m,
@@ -50,6 +54,7 @@ def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: float = 2.0, no
       epsilon: privacy level, positive; inf adds nothing.
       ratio: growth of the released count from one release to the next, from 1.001 to 1000; it cannot be swept.
       noise_scale: factor on the noise; any other than 1 voids the claim.
+      noise: ``noise.laplace``, or ``noise.discrete_laplace`` for releases that are whole numbers.
 
     Raises:
       ValueError: if an argument is out of range.
@@ -57,11 +62,11 @@ def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: float = 2.0, no
     num_streams = checked(num_streams, epsilon, noise_scale)
     validate.scalar("ratio", ratio, "from 1.001 to 1000", lambda a: 1.001 <= a <= 1000)
     growth = np.float32(validate.number("ratio", ratio) - 1.0)
-    unit = noise_scale / epsilon
+    unit, added = noise_scale / epsilon, noises.checked(noise)
 
     @lanes.elementwise
     def grown(noise, z, unit):
-        return noise + unit * z
+        return noise + added.make(unit, z)
 
     next_size = lanes.elementwise(_next_size)
 
@@ -86,7 +91,7 @@ def accumulating(*, num_streams: int, epsilon: ArrayLike, ratio: float = 2.0, no
         released, number = 0, 0
         while entries(count) >= (after := released + int(np.clip(np.ceil(growth * np.float32(released)), 1, _MOST))):
             released, number = after, number + 1
-        return Law(scales=np.asarray([validate.number("epsilon", unit)]), counts=np.asarray([number]))
+        return Law(scales=np.asarray([validate.number("epsilon", unit)]), counts=np.asarray([number]), variance_of=added.variance)
 
     @lanes.elementwise
     def tail(count, log_term):
@@ -131,7 +136,14 @@ class ForgettingState(NamedTuple):
     released: Array  # [num_streams], float32: its noisy sum
 
 
-def forgetting(*, num_streams: int, epsilon: ArrayLike, next_size: NextSize = lazy_size, noise_scale: ArrayLike = 1.0) -> Counter:
+def forgetting(
+    *,
+    num_streams: int,
+    epsilon: ArrayLike,
+    next_size: NextSize = lazy_size,
+    noise_scale: ArrayLike = 1.0,
+    noise: Noise = noises.laplace,
+) -> Counter:
     """Batches of which only the newest counts: the release is its sum and one draw of Lap(1 / epsilon).
 
     epsilon-private: an entry enters one batch. With ``lazy_size`` the batches of Hu, Huang, Mehta 2021, with ``adaptive_size``
@@ -142,17 +154,18 @@ def forgetting(*, num_streams: int, epsilon: ArrayLike, next_size: NextSize = la
       epsilon: privacy level, positive; inf adds nothing.
       next_size: how large the next batch is, ``lazy_size`` or ``adaptive_size`` or another function of public counts.
       noise_scale: factor on the noise; any other than 1 voids the claim.
+      noise: as for ``accumulating``.
 
     Raises:
       ValueError: if an argument is out of range.
     """
     num_streams = checked(num_streams, epsilon, noise_scale)
     validate.callable_("next_size", next_size, "a function (size of the newest batch, entries in all batches) -> entries of the next batch")
-    unit = noise_scale / epsilon
+    unit, added = noise_scale / epsilon, noises.checked(noise)
 
     @lanes.elementwise
     def noisy(total, z, unit):
-        return total.astype(jnp.float32) + unit * z
+        return total.astype(jnp.float32) + added.make(unit, z)
 
     def init():
         zeros = jnp.zeros(num_streams, jnp.int32)
@@ -183,7 +196,7 @@ def forgetting(*, num_streams: int, epsilon: ArrayLike, next_size: NextSize = la
         init=init,
         insert=insert,
         read=lambda s: Release(total=s.released, counts=s.size, waiting=s.counts - s.entered),
-        law=lambda count: Law(scales=np.asarray([validate.number("epsilon", unit)]), counts=np.asarray([min(entries(count), 1)])),
+        law=lambda count: Law(np.asarray([validate.number("epsilon", unit)]), np.asarray([min(entries(count), 1)]), added.variance),
         scale=unit,
         tail=tail,
     )

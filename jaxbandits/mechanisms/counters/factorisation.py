@@ -104,7 +104,7 @@ def square_root(
         return Law(
             scales=deviation[[entries(count, horizon)]] * validate.number("noise_scale", unit),
             counts=np.ones(1, np.int64),
-            per_variable=1.0,
+            variance_of=np.square,
         )
 
     @lanes.elementwise

@@ -17,6 +17,7 @@ from jax.typing import ArrayLike
 from jaxbandits import validate
 from jaxbandits.core import Claim, Draws, PyTree
 from jaxbandits.engine import lanes
+from jaxbandits.mechanisms import noise as noises
 
 ONE_ENTRY = "one entry of one stream substituted, same length"
 """The neighbouring relation of a counter."""
@@ -45,17 +46,17 @@ class Law(NamedTuple):
     Attributes:
       scales: float64 [groups], Laplace scales, or standard deviations of normal noise.
       counts: int64 [groups], how many variables of each.
-      per_variable: variance of a variable of scale 1: 2 for Laplace, 1 for normal noise.
+      variance_of: scale -> variance of a variable.
     """
 
     scales: np.ndarray
     counts: np.ndarray
-    per_variable: float = 2.0
+    variance_of: Callable[[np.ndarray], np.ndarray] = noises.laplace.variance
 
     @property
     def variance(self) -> float:
         """The variance of the noise."""
-        return float(self.per_variable * np.sum(self.counts * self.scales**2))
+        return float(np.sum(self.counts * self.variance_of(self.scales)))
 
 
 class Counter(NamedTuple):

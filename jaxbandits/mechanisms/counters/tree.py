@@ -20,9 +20,11 @@ from jax.typing import ArrayLike
 
 from jaxbandits import validate
 from jaxbandits.engine import lanes
+from jaxbandits.mechanisms import noise as noises
 from jaxbandits.mechanisms import tails
 from jaxbandits.mechanisms.counters.interface import Counter, Law, Release, checked, claim, count_in, entries, within
 from jaxbandits.mechanisms.counters.nodes import Nodes, bit_length, height, own_draw
+from jaxbandits.mechanisms.noise import Noise
 
 _HEIGHTS = 30
 """Heights of blocks in a stream of at most 2^31 - 1 entries whose trees start at powers of two."""
@@ -153,19 +155,21 @@ _MERGED = _Shape(
 )
 
 
-def _counter(shape: _Shape, nodes: Nodes, num_streams: int, epsilon: ArrayLike, noise_scale: ArrayLike) -> Counter:
+def _counter(shape: _Shape, nodes: Nodes, num_streams: int, epsilon: ArrayLike, noise_scale: ArrayLike, noise: Noise) -> Counter:
     num_streams = checked(num_streams, epsilon, noise_scale)
     if not isinstance(nodes, Nodes):
         raise ValueError(f"nodes must be own_draw, honaker or other Nodes; got {nodes!r}")
-    unit = noise_scale / epsilon
+    unit, added = noise_scale / epsilon, noises.checked(noise)
+    if nodes.needs_older and added is not noises.laplace:
+        raise ValueError("noise must be noise.laplace with these nodes, which average draws")
 
     def place(block):
         """Where the release that ends with a block, given by its height, lies in the table; the base for none."""
         return jnp.maximum(block + 1, 0) * num_streams
 
     @lanes.elementwise
-    def noise(parent, block, count, unit):
-        return parent + unit * shape.scale(count) * block
+    def grown(parent, block, count, unit):
+        return parent + added.make(unit * shape.scale(count), block)
 
     @lanes.elementwise
     def per_scale(noise, count, unit):
@@ -190,7 +194,7 @@ def _counter(shape: _Shape, nodes: Nodes, num_streams: int, epsilon: ArrayLike, 
             block = nodes.estimate(finished, z["noise"], per_scale(older, count, factor), per_scale(parent, count, factor))
         else:
             block = z["noise"]
-        fresh = noise(parent, block, count, factor)
+        fresh = grown(parent, block, count, factor)
         own = jnp.where(shape.starts(count), 0, place(finished)) + streams
         return TreeState(
             counts=counts,
@@ -206,7 +210,7 @@ def _counter(shape: _Shape, nodes: Nodes, num_streams: int, epsilon: ArrayLike, 
     def law(count):
         pieces = [(scale * w, n) for scale, h in shape.blocks(entries(count, shape.most)) for w, n in nodes.pieces(h)]
         scales, numbers = np.asarray(pieces, np.float64).reshape(-1, 2).T
-        return Law(scales=scales * validate.number("epsilon", unit), counts=numbers.astype(np.int64))
+        return Law(scales * validate.number("epsilon", unit), numbers.astype(np.int64), added.variance)
 
     return Counter(
         claim=claim(epsilon, noise_scale),
@@ -220,7 +224,15 @@ def _counter(shape: _Shape, nodes: Nodes, num_streams: int, epsilon: ArrayLike, 
     )
 
 
-def binary(*, num_streams: int, horizon: int, epsilon: ArrayLike, noise_scale: ArrayLike = 1.0, nodes: Nodes = own_draw) -> Counter:
+def binary(
+    *,
+    num_streams: int,
+    horizon: int,
+    epsilon: ArrayLike,
+    noise_scale: ArrayLike = 1.0,
+    nodes: Nodes = own_draw,
+    noise: Noise = noises.laplace,
+) -> Counter:
     """The binary counter, for streams of at most ``horizon`` entries.
 
     l = floor(log2 horizon) + 1 heights, noise Lap(l / epsilon) a block. After s entries the noise is a sum of as many draws as s
@@ -234,14 +246,17 @@ def binary(*, num_streams: int, horizon: int, epsilon: ArrayLike, noise_scale: A
       noise_scale: factor on the noise; any other than 1 voids the claim.
       nodes: ``own_draw``, or ``honaker`` for less noise at more cost. For ``honaker`` the tail counts each block as draws
         of its largest weight, as many as have its variance: valid, and looser than the law.
+      noise: ``noise.laplace``, or ``noise.discrete_laplace`` for releases that are whole numbers, with ``own_draw`` only.
 
     Raises:
       ValueError: if an argument is out of range.
     """
-    return _counter(_binary(validate.horizon(horizon)), nodes, num_streams, epsilon, noise_scale)
+    return _counter(_binary(validate.horizon(horizon)), nodes, num_streams, epsilon, noise_scale, noise)
 
 
-def hybrid(*, num_streams: int, epsilon: ArrayLike, noise_scale: ArrayLike = 1.0, nodes: Nodes = own_draw) -> Counter:
+def hybrid(
+    *, num_streams: int, epsilon: ArrayLike, noise_scale: ArrayLike = 1.0, nodes: Nodes = own_draw, noise: Noise = noises.laplace
+) -> Counter:
     """The hybrid counter, for streams of unknown length.
 
     Half of epsilon for the sums at powers of two, each Lap(2 / epsilon) on the one before; half for a binary counter on the
@@ -254,14 +269,17 @@ def hybrid(*, num_streams: int, epsilon: ArrayLike, noise_scale: ArrayLike = 1.0
       epsilon: privacy level, positive; inf adds nothing.
       noise_scale: factor on the noise; any other than 1 voids the claim.
       nodes: as for ``binary``; the increments keep their own draws.
+      noise: as for ``binary``.
 
     Raises:
       ValueError: if an argument is out of range.
     """
-    return _counter(_HYBRID, nodes, num_streams, epsilon, noise_scale)
+    return _counter(_HYBRID, nodes, num_streams, epsilon, noise_scale, noise)
 
 
-def merged_hybrid(*, num_streams: int, epsilon: ArrayLike, noise_scale: ArrayLike = 1.0, nodes: Nodes = own_draw) -> Counter:
+def merged_hybrid(
+    *, num_streams: int, epsilon: ArrayLike, noise_scale: ArrayLike = 1.0, nodes: Nodes = own_draw, noise: Noise = noises.laplace
+) -> Counter:
     """The hybrid counter with the root of each tree as the increment, so that epsilon is not split. Of this project.
 
     The first entry has noise Lap(1 / epsilon); the entries from 2^k + 1 to 2^(k+1) have a tree with k + 1 heights and
@@ -274,8 +292,9 @@ def merged_hybrid(*, num_streams: int, epsilon: ArrayLike, noise_scale: ArrayLik
       epsilon: privacy level, positive; inf adds nothing.
       noise_scale: factor on the noise; any other than 1 voids the claim.
       nodes: as for ``binary``.
+      noise: as for ``binary``.
 
     Raises:
       ValueError: if an argument is out of range.
     """
-    return _counter(_MERGED, nodes, num_streams, epsilon, noise_scale)
+    return _counter(_MERGED, nodes, num_streams, epsilon, noise_scale, noise)
