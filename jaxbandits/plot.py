@@ -6,7 +6,7 @@ Every line says in the legend what its policy claims: an epsilon only where it i
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ParamSpec
 
 import matplotlib.pyplot as plt
@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
 from jaxbandits import stats
+from jaxbandits.privacy import Audit
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F3C00", "#000000")
 """Okabe and Ito's colours, which stay apart for the colour-blind, with the pale yellow replaced."""
@@ -192,6 +193,44 @@ def bound(ax: Axes, rounds: np.ndarray, values: np.ndarray, label: str, **style:
     ax.plot(rounds, values, **{"linestyle": "--", "linewidth": 1.0, "color": "#555555", "label": label, **style})
     _from_zero(ax)
     ax.legend()
+    return ax
+
+
+AUDITED = {"guarantee": "#0072B2", "no guarantee": "#D55E00", "non-private": "#777777"}
+"""Colours of audits, by what the policy says."""
+
+
+@_styled
+def audit(audits: Mapping[str, Audit], *, ax: Axes | None = None) -> Axes:
+    """The epsilon that each policy claims or names, and the one that an audit found it to have at least.
+
+    Args:
+      audits: by policy, from the top.
+      ax: where to draw; by default a new figure, as high as there are policies.
+
+    Raises:
+      ValueError: if there are no audits.
+    """
+    if not audits:
+        raise ValueError("audits must be a mapping from names to audits; got none")
+    if ax is None:
+        ax = plt.subplots(figsize=(5.6, 0.9 + 0.19 * len(audits)), layout="constrained")[1]
+    drawn = set()
+    for place, found in enumerate(audits.values()):
+        kind = "guarantee" if found.claim.guaranteed else found.claim.label()
+        colour, nominal = AUDITED[kind], float(found.claim.epsilon)
+        what = {"guarantee": "guaranteed", "no guarantee": "nominal, no guarantee", "non-private": ""}[kind]
+        if np.isfinite(nominal):
+            ax.plot([min(nominal, found.epsilon), max(nominal, found.epsilon)], [place, place], color=colour, linewidth=1.0, alpha=0.4)
+            ax.plot(nominal, place, "|", color=colour, markersize=9, label=None if what in drawn else what)
+        ax.plot(found.epsilon, place, "o", color=colour, markersize=3.5, label=None if kind in drawn else f"found, {kind}")
+        drawn |= {what, kind}
+    ax.set_yticks(range(len(audits)), list(audits), fontsize=7)
+    ax.set_ylim(len(audits) - 0.4, -0.6)
+    ax.set_xlim(left=-0.1)
+    ax.set_xlabel(f"epsilon; dots are lower bounds at {100 * next(iter(audits.values())).confidence:g} % confidence")
+    ax.grid(axis="y", visible=False)
+    ax.legend(loc="upper right")  # where guarantees leave room, if they come first
     return ax
 
 

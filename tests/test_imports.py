@@ -25,7 +25,7 @@ ALLOWED = {
     "stats": {"core", "validate"},
     "dataset": {"core", "study"},
     "run": {"core", "validate", "engine", "study", "store", "dataset"},
-    "plot": {"core", "validate", "stats"},
+    "plot": {"core", "validate", "stats", "privacy"},
 }
 OUTERMOST = {"cli", "__init__"}
 

@@ -1,0 +1,183 @@
+"""What the claims of all policies are worth: audits, and what privacy costs in regret.
+
+Every policy is audited at epsilon 1 (delta 1e-3 where it has one): three items or arms of mean 1/2, lists of two, three rounds, the audited
+user in the first; a policy that releases nothing so early shows nothing. Policies that carry no guarantee are also audited for the user
+whose raw reply they start from, and the larger bound is shown. Policies for unbounded rewards are audited with rewards of -30 and 30.
+
+Figures:
+  claimed_and_audited   the epsilon that each policy claims or names, and the one found
+  cost_of_privacy       cascade, 4 of 20 items: regret against the nominal epsilon, and against the one found
+"""
+
+import dataclasses
+import functools
+import inspect
+import math
+from collections.abc import Mapping
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+
+from jaxbandits import Study, log_checkpoints, oracles, plot, policies, problems
+from jaxbandits.policies import cascade
+from jaxbandits.privacy import Audit, audit
+
+TITLE = "Claims of privacy, and audits of them"
+
+EPSILON, DELTA, HORIZON = 1.0, 1e-3, 100_000
+SWEEP = (0.2, 0.5, 1.0, 2.0, 4.0)
+ALG1, ALG2, ALG3 = "Algorithm 1", "Algorithm 2", "Algorithm 3"
+LOCAL, CENTRAL, REFERENCE = "F-KL", "DP-F-KLUCB", "first-position KL-UCB"
+STYLES: dict[str, dict[str, Any]] = {
+    ALG1: {"color": "#E69F00"},
+    ALG2: {"color": "#D55E00"},
+    ALG3: {"color": "#CC79A7"},
+    LOCAL: {"color": "#0072B2"},
+    CENTRAL: {"color": "#009E73"},
+    REFERENCE: {"color": "#777777", "linestyle": ":"},
+}
+COMPARED = {
+    ALG1: cascade.hybrid_ucb,
+    ALG2: cascade.laplace_ucb,
+    ALG3: partial(cascade.gaussian_ucb, delta=DELTA),
+    LOCAL: cascade.first_ldp_kl_ucb,
+    CENTRAL: cascade.first_dp_kl_ucb,
+    REFERENCE: partial(cascade.first_ldp_kl_ucb, epsilon=math.inf),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """How much to run."""
+
+    seeds: int = 20
+    runs: int = 2**16
+
+
+QUICK = Scale()
+FULL = Scale(seeds=200, runs=2**20)
+
+
+def studies(scale: Scale = QUICK) -> dict[str, Study]:
+    """The study of the cost of privacy."""
+    problem = partial(problems.cascade, means=problems.two_level(), list_len=4)
+    common = {"seeds": scale.seeds, "horizon": HORIZON, "checkpoints": log_checkpoints(HORIZON, 20)}
+    return {"cost": Study(problem=problem, policies=COMPARED, grid={"epsilon": SWEEP}, **common)}
+
+
+MEANS = np.full(3, 0.5)
+PROBLEMS = {
+    "cascade": partial(problems.cascade, means=MEANS, list_len=2),
+    "armed": partial(problems.armed, means=MEANS),
+    "semi_bandit": partial(problems.semi_bandit, means=MEANS, oracle=oracles.top_k(num_base_arms=3, list_len=2)),
+}
+FAMILIES: dict[str, ModuleType] = {"cascade": policies.cascade, "armed": policies.armed, "semi_bandit": policies.semi_bandit}
+
+
+@functools.cache
+def audits(scale: Scale = QUICK) -> dict[str, Audit]:
+    """An audit of every policy of the package."""
+    found = {}
+    for family, module in FAMILIES.items():
+        for name in module.__all__:
+            found[name] = _audit(getattr(module, name), PROBLEMS[family], scale.runs, EPSILON)
+    return found
+
+
+def _audit(factory, problem, runs: int, epsilon: float) -> Audit:
+    names = inspect.signature(factory).parameters
+    fixed = partial(factory, **{k: v for k, v in {"epsilon": epsilon, "delta": DELTA}.items() if k in names})
+    if "sigmoid" in getattr(factory, "__name__", ""):
+        unbounded = partial(problem, rewards=problems.rewards.gaussian())
+        return audit(fixed, unbounded, users=(-30.0, 30.0), runs=runs)
+    here = audit(fixed, problem, runs=runs)
+    if here.claim.status not in ("paper", "calibrated"):
+        return here
+    return max(here, audit(fixed, problem, present=0, runs=runs), key=lambda one: one.epsilon)
+
+
+@functools.cache
+def swept_audits(scale: Scale = QUICK) -> dict[tuple[str, float], Audit]:
+    """Audits of the compared policies at every epsilon."""
+    problem = PROBLEMS["cascade"]
+    named = [name for name in COMPARED if name != REFERENCE]
+    return {(name, epsilon): _audit(COMPARED[name], problem, scale.runs, epsilon) for name in named for epsilon in SWEEP}
+
+
+def figures(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> dict[str, Figure]:
+    """Every figure, by name, from the results of all studies, and the audits."""
+    return {"claimed_and_audited": _claims(scale), "cost_of_privacy": _cost(results["cost"], scale)}
+
+
+def _claims(scale: Scale) -> Figure:
+    found = audits(scale)
+    order = {"local": 0, "central": 1, "none": 2}
+
+    def rank(name: str):
+        claim = found[name].claim
+        return 0 if claim.guaranteed else 1 if claim.status != "non-private" else 2, order[claim.trust]
+
+    ax = plot.audit({name: found[name] for name in sorted(found, key=rank)})
+    ax.set_title(f"Claimed and audited epsilon, {scale.runs:,} runs with each user")
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+def _cost(dataset: xr.Dataset, scale: Scale) -> Figure:
+    found = swept_audits(scale)
+    with plt.rc_context(plot.STYLE):
+        figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.3), layout="constrained", sharey=True)
+        marked = {name: {**style, "marker": "" if name == REFERENCE else "o", "markersize": 3} for name, style in STYLES.items()}
+        plot.regret_against(dataset, "epsilon", styles=marked, ax=left)
+        _against_found(right, dataset, found)
+        for ax in (left, right):
+            ax.set_xscale("log")
+            ax.xaxis.set_major_formatter("{x:g}")
+            ax.xaxis.set_minor_formatter(NullFormatter())
+        left.set_xticks(SWEEP)
+        right.set_xticks([0.2, 0.5, 1, 2, 5, 10])
+        left.set_yscale("log")
+        left.set_title("what is claimed, or named")
+        right.set_title("what was found")
+        left.get_legend().remove()
+        figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
+        figure.suptitle(
+            f"Cascading bandit, 4 of 20 items, two-level, honest noise, {scale.seeds} seeds, {HORIZON:,} rounds\n"
+            "the epsilon of an algorithm that leaks is a lower bound that grows with the runs of the audit",
+            fontsize=10,
+        )
+    return figure
+
+
+def _against_found(ax: Axes, dataset: xr.Dataset, found: Mapping[tuple[str, float], Audit]) -> None:
+    final = dataset["regret"].isel(round=-1).mean("seed")
+    for name in COMPARED:
+        if name != REFERENCE:
+            x = [found[name, epsilon].epsilon for epsilon in SWEEP]
+            y = [float(final.sel(policy=name, epsilon=epsilon)) for epsilon in SWEEP]
+            ax.plot(x, y, marker="o", markersize=3, **STYLES[name])
+    ax.axhline(float(final.sel(policy=REFERENCE, epsilon=SWEEP[0])), **STYLES[REFERENCE])
+    ax.set_xlabel("epsilon, at least")
+
+
+def findings(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[str]:
+    """Which claims were violated, and what the audited policies cost at one nominal epsilon."""
+    found = audits(scale)
+    lines = [f"{len(found)} policies audited at epsilon {EPSILON:g}, {scale.runs:,} runs with each user"]
+    lines += [f"  {name:28}{one}" for name, one in found.items()]
+    broken = [name for name, one in found.items() if one.claim.guaranteed and one.violated]
+    lines.append(f"guarantees that do not hold: {', '.join(broken) or 'none'}")
+    final = results["cost"]["regret"].isel(round=-1).mean("seed").sel(epsilon=EPSILON)
+    swept = swept_audits(scale)
+    for name in COMPARED:
+        level = "non-private" if name == REFERENCE else f"epsilon at least {swept[name, EPSILON].epsilon:.2f}"
+        lines.append(f"  {name:24} regret {float(final.sel(policy=name)):10,.0f}  {level}")
+    return lines
