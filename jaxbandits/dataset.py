@@ -1,6 +1,7 @@
 """From tables of lanes to a labelled Dataset, with the claims of the policies."""
 
 import importlib.metadata
+import itertools
 import json
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from jaxbandits.core import Claim
-from jaxbandits.study import Study
+from jaxbandits.study import Plan, Study
 
 GUARANTEE = ("guaranteed_epsilon", "guaranteed_delta")
 """Coordinates: what each policy guarantees at each grid point, NaN if nothing."""
@@ -51,9 +52,18 @@ def assemble(study: Study, results: dict[str, dict[str, np.ndarray]]) -> xr.Data
 def claims(study: Study) -> dict[str, list[dict[str, Any]]]:
     """What each policy claims at each of its grid points, as JSON types.
 
-    The epsilon of a claim without a guarantee is called ``nominal_epsilon``.
+    ``at`` is the grid point. The epsilon of a claim without a guarantee is called ``nominal_epsilon``.
     """
-    return {name: [_claim(claim) for claim in plan.claims] for name, plan in study.plans.items()}
+    return {
+        name: [{"at": point, **_claim(claim)} for point, claim in zip(_points(study, plan), plan.claims, strict=True)]
+        for name, plan in study.plans.items()
+    }
+
+
+def _points(study: Study, plan: Plan) -> list[dict[str, Any]]:
+    """The labels of each grid point of a policy, in the order of its claims, as JSON types."""
+    labels = [[v.item() if hasattr(v, "item") else v for v in study.axes[axis]] for axis in plan.axes]
+    return [dict(zip(plan.axes, point, strict=True)) for point in itertools.product(*labels)]
 
 
 def _claim(claim: Claim) -> dict[str, Any]:

@@ -127,6 +127,7 @@ def budget(name: str, spent: Any, epsilon: Any) -> None:
 
 def enough(name: str, value: Any, least: Callable[[], float], *needs: Any) -> None:
     """A number that is at least what a claim needs, up to rounding to float32, once it and what that depends on are known."""
+    scalar(name, value, "a number", lambda x: not np.isnan(x))
     if _known(value) and all(_known(need) for need in needs) and not float(value) >= (needed := least()) * (1 - 1e-6):
         _fail(name, float(value), f"at least {needed:.6g}, which the claim needs")
 

@@ -2,7 +2,9 @@
 
 On half of the runs an event is chosen that tells the users apart; on the other half its probabilities are bounded by Clopper and Pearson.
 An epsilon that exceeds the one claimed is a violation, at the confidence asked for. The reverse proves nothing: an audit finds leaks, and
-cannot show that there is none. Jagielski, Ullman, Oprea: Auditing Differentially Private Machine Learning, 2020.
+cannot show that there is none. Its events add up what each number of a transcript tells on its own, so a leak that shows only in several
+together, such as a bit hidden in the exclusive or of two, is missed. Jagielski, Ullman, Oprea: Auditing Differentially Private Machine
+Learning, 2020.
 """
 
 import dataclasses
@@ -43,14 +45,18 @@ class Audit:
 
     @property
     def violated(self) -> bool:
-        """Whether the true epsilon is above the one claimed or named, at the confidence of the audit."""
-        return self.epsilon > float(self.claim.epsilon)
+        """Whether the true epsilon is above the one claimed or named, at the confidence of the audit.
+
+        Never at a delta below that of the claim, of which the claim says nothing.
+        """
+        return self.delta >= float(self.claim.delta) and self.epsilon > float(self.claim.epsilon)
 
     def __str__(self) -> str:
         found = f"epsilon >= {self.epsilon:.3g} at delta {self.delta:g}, {100 * self.confidence:g} % confidence"
         nominal = float(self.claim.epsilon)
         against = f"{self.claim.label()}, nominal {nominal:g}" if not self.claim.guaranteed else self.claim.label()
-        return f"{found}; {against}{': VIOLATED' if self.violated else ''}"
+        silent = ", which says nothing of this delta" if self.delta < float(self.claim.delta) else ""
+        return f"{found}; {against}{silent}{': VIOLATED' if self.violated else ''}"
 
 
 def audit(
@@ -105,12 +111,19 @@ def judge(seen: Transcripts, *, delta: float | None = None, confidence: float = 
       ValueError: if an argument is out of range.
     """
     validate.scalar("confidence", confidence, "above 0 and below 1", lambda c: 0 < c < 1)
+    if not isinstance(seen, Transcripts):
+        raise ValueError(f"seen must be what transcripts returned; got {seen!r}")
+    lengths = {np.shape(world) for world in seen.worlds}
+    if len(seen.worlds) < 2 or len(lengths) != 1 or min(lengths)[0] < 2:
+        raise ValueError(f"seen must have two worlds or more of the same number of runs, at least 2; got shapes {sorted(lengths)}")
+    if any(np.isnan(world).any() for world in seen.worlds):
+        raise ValueError("seen must be numbers; a transcript has NaN")
     delta = float(seen.claim.delta if delta is None else delta)
     validate.scalar("delta", delta, "at least 0 and below 1", lambda d: 0 <= d < 1)
     runs = len(seen.worlds[0])
     half = runs // 2
     event = events.choose([world[:half] for world in seen.worlds], delta)
-    found, probabilities, pair, words = 0.0, (0.0, 0.0), (0, 1), "nothing tells the users apart"
+    found, probabilities, pair, words = 0.0, (0.0, 0.0), (0, 1), "no event was found"
     if event is not None:
         pair, left = (event.first, event.second), runs - half
         hits = [int(event.holds(seen.worlds[world][half:]).sum()) for world in pair]

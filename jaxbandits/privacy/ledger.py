@@ -5,7 +5,7 @@ A claim is about one round of one user. Here is what follows from it for more. O
 
 import json
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,14 @@ class Budget(NamedTuple):
     delta: float = 0.0
 
 
+_MOST = 2**53
+"""The largest number of records or rounds."""
+
+
 def _check(budget: Budget) -> Budget:
+    if not isinstance(budget, tuple) or len(budget) not in (1, 2):
+        raise ValueError(f"a budget must be Budget(epsilon, delta); got {budget!r}")
+    budget = Budget(*budget)
     validate.scalar("epsilon", budget.epsilon, "a number, at least 0", lambda e: e >= 0)
     validate.scalar("delta", budget.delta, "from 0 to 1", lambda d: 0 <= d <= 1)
     return Budget(float(budget.epsilon), float(budget.delta))
@@ -40,7 +47,7 @@ def basic(*budgets: Budget) -> Budget:
       ValueError: if an epsilon is negative or a delta not in [0, 1].
     """
     checked = [_check(b) for b in budgets]
-    return Budget(math.fsum(b.epsilon for b in checked), min(1.0, math.fsum(b.delta for b in checked)))
+    return Budget(float(sum(b.epsilon for b in checked)), min(1.0, math.fsum(b.delta for b in checked)))
 
 
 def parallel(*budgets: Budget) -> Budget:
@@ -76,7 +83,7 @@ def composed(budget: Budget, times: int, delta: float) -> Budget:
     if delta < own * (1 - 1e-12):
         raise ValueError(f"delta must be at least {own:g}, what the deltas of {times} releases add up to; got {delta:g}")
     most = times * each.epsilon
-    if most == 0 or math.isinf(most):
+    if most < 1e-290 or math.isinf(most):
         return Budget(most, float(delta))
 
     def excess(epsilon):
@@ -87,7 +94,7 @@ def composed(budget: Budget, times: int, delta: float) -> Budget:
     if excess(most * (1 - 1e-12)) > 0:
         return Budget(most, float(delta))
     root: float = brentq(excess, 0.0, most, xtol=1e-12 * most)  # pyright: ignore[reportAssignmentType]
-    return Budget(min(most, root * (1 + 1e-9)), float(delta))
+    return Budget(min(most, root * (1 + 1e-9) + 2e-12 * most), float(delta))
 
 
 def grouped(budget: Budget, records: int) -> Budget:
@@ -103,7 +110,7 @@ def grouped(budget: Budget, records: int) -> Budget:
     Raises:
       ValueError: if an argument is out of range.
     """
-    each, m = _check(budget), validate.size("records", records, 1)
+    each, m = _check(budget), validate.size("records", records, 1, _MOST)
     total = m * each.epsilon
     if each.delta == 0 or m == 1:
         return Budget(total, each.delta)
@@ -125,7 +132,8 @@ def concentrated_pure(epsilon: float) -> float:
     Raises:
       ValueError: if epsilon is negative.
     """
-    return _check(Budget(epsilon)).epsilon ** 2 / 2
+    checked = _check(Budget(epsilon)).epsilon
+    return 0.5 * checked * checked
 
 
 def concentrated_gaussian(sigma: float, sensitivity: float = 1.0) -> float:
@@ -140,7 +148,8 @@ def concentrated_gaussian(sigma: float, sensitivity: float = 1.0) -> float:
     """
     validate.positive("sigma", sigma)
     validate.positive("sensitivity", sensitivity)
-    return (float(sensitivity) / float(sigma)) ** 2 / 2
+    ratio = float(sensitivity) / float(sigma)
+    return 0.5 * ratio * ratio
 
 
 def of_concentrated(rho: float, delta: float) -> Budget:
@@ -163,7 +172,7 @@ def of_concentrated(rho: float, delta: float) -> Budget:
 
     def epsilon(log_order):
         order = 1 + math.exp(log_order)
-        return order * rho + math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1)
+        return order * rho + log_order - math.log(order) - (math.log(delta) + math.log(order)) / math.exp(log_order)
 
     guess = 0.5 * math.log(max(-math.log(delta), 1e-12) / rho)
     found = minimize_scalar(epsilon, bounds=(guess - 15, guess + 15), method="bounded", options={"xatol": 1e-10})
@@ -187,16 +196,18 @@ def spent(claim: Claim, rounds: int = 1, delta: float | None = None) -> Budget:
     Raises:
       ValueError: if the claim is no guarantee, or an argument is out of range.
     """
+    if not isinstance(claim, Claim):
+        raise ValueError(f"claim must be a Claim, such as that of a policy; got {claim!r}")
     return _spent(Budget(*claim.guarantee()), claim.trust, rounds, delta)
 
 
 def _spent(each: Budget, trust: str, rounds: int, delta: float | None) -> Budget:
-    rounds = validate.size("rounds", rounds, 1)
+    rounds = validate.size("rounds", rounds, 1, _MOST)
     if trust == "central":
         if delta is not None:
             raise ValueError(f"delta must be left out under central privacy, where it follows from the rounds; got {delta!r}")
         return grouped(each, rounds)
-    if delta is None:
+    if delta is None or (delta == 0 and each.delta == 0):
         return Budget(rounds * each.epsilon, min(1.0, rounds * each.delta))
     return composed(each, rounds, delta) if rounds <= calibrate.MOST_QUERIES else _many(each, rounds, delta)
 
@@ -209,15 +220,37 @@ def _many(each: Budget, rounds: int, delta: float) -> Budget:
     return Budget(min(by_rho.epsilon, rounds * each.epsilon), delta)
 
 
+LEVELS = ("claim", "guaranteed_epsilon", "guaranteed_delta", "user_epsilon", "user_delta")
 SAID = ("status", "trust", "relation", "sensitivity", "flaw")
-"""What a claim says beside its privacy level, which does not depend on the grid point."""
+"""What a claim says beside its privacy level."""
+
+
+def _said(claims: dict[str, list[dict[str, Any]]], point: xr.DataArray) -> dict[str, Any]:
+    """The claim of a policy at a grid point."""
+    for claim in claims.get(str(point["policy"].item()), []):
+        if all(_same(point.coords[axis].item(), value) for axis, value in claim["at"].items() if axis in point.coords):
+            return claim
+    raise ValueError(f"dataset must keep the names of its policies and grid; {point['policy'].item()!r} has no claim")
+
+
+def _same(label: Any, value: Any) -> bool:
+    return str(label) == str(value) or (isinstance(value, float | int) and isinstance(label, float | int) and label == value)
+
+
+def _spent_at(each: Budget, trust: str, rounds: int, delta: float | None) -> Budget:
+    """``_spent``; infinite at a delta below what the rounds' own add up to."""
+    local = delta if trust == "local" else None
+    if local is not None and local < -math.expm1(rounds * math.log1p(-each.delta)) * (1 - 1e-12):
+        return Budget(math.inf, local)
+    return _spent(each, trust, rounds, local)
 
 
 def table(dataset: xr.Dataset, *, rounds: int = 1, delta: float | None = None) -> pd.DataFrame:
     """The privacy table of a study: a row for each policy and grid point.
 
     Its columns: the policy, the grid axes, the claim as the legends have it; the guarantee for one round of one user, NaN where there is
-    none; what is ``spent`` on a user who takes part in several rounds; and what the claim says.
+    none; what is ``spent`` on a user who takes part in several rounds, infinite at a delta below what these rounds' own add up to; and
+    what the claim says. A grid axis named like one of these columns is marked as one.
 
     Args:
       dataset: what ``run`` returned, or a part of it.
@@ -227,20 +260,22 @@ def table(dataset: xr.Dataset, *, rounds: int = 1, delta: float | None = None) -
     Raises:
       ValueError: if an argument is out of range, or the dataset is not one of a study.
     """
-    if "claims" not in dataset.attrs or "guaranteed_epsilon" not in dataset.coords:
+    if not isinstance(dataset, xr.Dataset) or "claims" not in dataset.attrs or not {"guaranteed_epsilon", "policy"} <= set(dataset.coords):
         raise ValueError("dataset must be what run returned, with its attributes and coordinates")
+    rounds = validate.size("rounds", rounds, 1, _MOST)
+    if delta is not None:
+        validate.scalar("delta", delta, "at least 0 and below 1", lambda d: 0 <= d < 1)
     claims, labels, rows = json.loads(dataset.attrs["claims"]), dataset["claim"], []
+    axes = [str(d) for d in labels.dims if d != "policy"]
     for place in np.ndindex(labels.shape):
         point = labels[place]
-        said = claims[str(point["policy"].item())][0]
+        said = _said(claims, point)
         each = Budget(float(point["guaranteed_epsilon"]), float(point["guaranteed_delta"]))
-        promised = not math.isnan(each.epsilon)
-        user = _spent(each, said["trust"], rounds, delta if said["trust"] == "local" else None) if promised else each
-        axes = [str(d) for d in labels.dims if d != "policy"]
+        user = each if math.isnan(each.epsilon) else _spent_at(each, said["trust"], rounds, delta)
         rows.append(
             {
                 "policy": str(point["policy"].item()),
-                **{axis: point[axis].item() for axis in axes},
+                **{f"{axis} (grid)" if axis in (*SAID, *LEVELS) else axis: point[axis].item() for axis in axes},
                 "claim": str(point.item()),
                 "guaranteed_epsilon": each.epsilon,
                 "guaranteed_delta": each.delta,

@@ -5,7 +5,9 @@ and what the server's noise has let out. Runs are made by the engine, from a pol
 """
 
 import concurrent.futures
+import dataclasses
 import functools
+import json
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -16,8 +18,9 @@ import numpy as np
 from jax import Array
 
 from jaxbandits import factories, validate
-from jaxbandits.core import Bound, Claim, Policy, Problem, PyTree, Round
+from jaxbandits.core import Bound, Claim, Policy, Problem, PyTree, Round, fingerprint
 from jaxbandits.engine import draws, rehearsal, scan, tiles
+from jaxbandits.privacy import replies
 
 MOST_ROUNDS = 10_000
 """The longest run: its transcript is kept whole."""
@@ -49,6 +52,14 @@ class _Watched:
 
     def __init__(self, policy: Bound, users: tuple[PyTree, ...], present: int, blank: Seen):
         self.policy, self.users, self.present, self.blank = policy, users, present, blank
+        shapes = jax.tree.map(lambda x: (x.shape, str(x.dtype)), blank)
+        self._key = policy, present, json.dumps(fingerprint([jax.tree.leaves(user) for user in users])), str(shapes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Watched) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
 
     def __call__(self, *, world: Array) -> Policy:
         inner, at = self.policy(), self.present
@@ -115,7 +126,10 @@ def _shapes(problem: Problem, policy: Policy) -> _Shapes:
         return _Shapes(preview, feedback, message, action, _released(policy, policy.update(state, round_.t, action, message, z["server"])))
 
     declared = {"setup": problem.setup_draws, "users": problem.draws, "device": policy.device_draws, "server": policy.server_draws}
-    return jax.eval_shape(lambda: play({name: draws.sample(given) for name, given in declared.items()}))
+    try:
+        return jax.eval_shape(lambda: play({name: draws.sample(given) for name, given in declared.items()}))
+    except Exception as error:  # of code that is not ours: all the rest of a round was rehearsed
+        raise ValueError(f"policy.released failed with {type(error).__name__}: {error}") from error
 
 
 def _transcript(seen: Seen, present: int) -> PyTree:
@@ -136,18 +150,6 @@ def _names(tree: PyTree) -> list[str]:
         name = ".".join(part for part in parts if part)
         names += [f"{name}[{', '.join(map(str, place))}]" if place else name for place in np.ndindex(leaf.shape)]
     return names
-
-
-def _default_users(shape: Any, problem: Problem, present: int) -> tuple[Any, ...]:
-    """Replies that tend to be far apart."""
-    if present == 0:
-        ends = np.zeros((2, *shape.shape)).astype(shape.dtype)
-        ends[0, 0], ends[1, -1] = 1, 1
-        return tuple(ends)
-    if shape.shape:
-        return np.zeros(shape.shape, shape.dtype), np.ones(shape.shape, shape.dtype)
-    last = problem.sizes.get("list_len", 1)
-    return (0, 1, last) if last > 1 else (0, 1)
 
 
 class Transcripts(NamedTuple):
@@ -179,13 +181,13 @@ def transcripts(
     """Runs a policy with another user in one round of each world.
 
     All other users are those of the problem. Every world has the same number of runs, and the numbers of one run are independent of those
-    of all others.
+    of all others. What is seen is kept as float32, which holds whole numbers up to 2^24; memory is four bytes for each number of each run.
 
     Args:
       policy: factory of the policy, as a study takes it, with all arguments but sizes fixed.
       problem: factory of the problem.
       users: two or more replies, one for each world: raw feedback as the policy's ``report`` gets it, such as the position of a click, or,
-        with ``present`` 0, raw previews. By default a few that tend to be far apart.
+        with ``present`` 0, raw previews; finite and different. By default a few that tend to be far apart.
       present: the round in which the user takes part; 0 is the user whose preview the policy may start from.
       horizon: rounds of a run, at least ``present``.
       runs: in each world.
@@ -197,7 +199,7 @@ def transcripts(
     """
     present = validate.size("present", present, 0)
     horizon = validate.size("horizon", horizon, max(present, 1), MOST_ROUNDS)
-    runs = validate.size("runs", runs, 32)
+    runs = validate.size("runs", runs, 100, 2**31 - 1)
     seed = validate.size("seed", seed, 0, 2**32 - 1)
     source = factories.bound("problem", problem)
     factories.require("problem", source, {})
@@ -207,10 +209,12 @@ def transcripts(
     watched = factories.build("policy", factory, {}, Policy)
     fixed = {k: v for k, v in watched.derived.items() if k not in factory.arguments}
     factory = Bound(factory.function, {**factory.arguments, **fixed})
+    _check_claim(watched.claim)
+    lane = scan.Lanes(seed=np.uint32(0), replica=np.zeros(1, np.uint32), policy={}, problem={})
+    rehearsal.rehearse(scan.Program(source, factory), lane)  # for its messages: what follows takes a policy that runs
     shapes = _shapes(played, watched)
     reply = shapes.feedback if present else shapes.preview
-    replies = _default_users(reply, played, present) if users is None else tuple(users)
-    _check_replies(replies, reply)
+    users = replies.checked(replies.default(reply, played, present) if users is None else users, reply, played, present)
     blank = Seen(
         state=(),
         message=jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes.message) if _local(watched) and present else (),
@@ -219,29 +223,34 @@ def transcripts(
     )
     program = scan.Program(
         problem=source,
-        policy=Bound(_Watched(factory, replies, present, blank), {}),
-        metrics=(("transcript", functools.partial(_flat, present=present)),),
+        policy=Bound(_Watched(factory, users, present, blank), {}),
+        metrics=(("transcript", _Flat(present)),),
     )
     names = _names(jax.eval_shape(functools.partial(_transcript, present=present), blank))
-    worlds = _run(program, len(replies), runs, horizon, seed)
+    if not names:
+        raise ValueError(f"horizon must be above present, {present}, for a policy that shows nothing but its actions; got {horizon}")
+    worlds = _run(program, len(users), runs, horizon, seed)
     for i, name in enumerate(names):
         if any(np.isnan(world[:, i]).any() for world in worlds):
             raise FloatingPointError(f"{name} of a transcript is not a number")
-    return Transcripts(tuple(worlds), tuple(names), replies, watched.claim)
+    return Transcripts(tuple(worlds), tuple(names), users, watched.claim)
 
 
-def _flat(seen: Seen, instance: PyTree, present: int) -> Array:
-    leaves = jax.tree.leaves(_transcript(seen, present))
-    return jnp.concatenate([jnp.ravel(leaf).astype(jnp.float32) for leaf in leaves] or [jnp.zeros(0, jnp.float32)])
+@dataclasses.dataclass(frozen=True)
+class _Flat:
+    """The metric that holds a transcript."""
+
+    present: int
+
+    def __call__(self, seen: Seen, instance: PyTree) -> Array:
+        leaves = jax.tree.leaves(_transcript(seen, self.present))
+        return jnp.concatenate([jnp.ravel(leaf).astype(jnp.float32) for leaf in leaves])
 
 
-def _check_replies(replies: Sequence[PyTree], like: PyTree) -> None:
-    if len(replies) < 2:
-        raise ValueError(f"users must be two replies or more; got {replies!r}")
-    for reply in replies:
-        matches = jax.tree.structure(reply) == jax.tree.structure(like)
-        if not matches or any(np.shape(a) not in ((), b.shape) for a, b in zip(jax.tree.leaves(reply), jax.tree.leaves(like), strict=True)):
-            raise ValueError(f"users must be replies like {like}; got {reply!r}")
+def _check_claim(claim: Claim) -> None:
+    """Refuses a claim that no bound can be compared with."""
+    validate.scalar("the epsilon of the policy's claim", claim.epsilon, "a number, at least 0", lambda e: e >= 0)
+    validate.scalar("the delta of the policy's claim", claim.delta, "at least 0 and below 1", lambda d: 0 <= d < 1)
 
 
 def _run(program: scan.Program, worlds: int, runs: int, horizon: int, seed: int) -> list[np.ndarray]:
@@ -262,8 +271,10 @@ def _run(program: scan.Program, worlds: int, runs: int, horizon: int, seed: int)
     size = tiles.tile_size(len(world), rehearsal.rehearse(program, lanes(0, 1)).lane_bytes, cores)
 
     def play(first: int) -> np.ndarray:
-        found = tiles.run_tile(program, lanes(first, size), np.asarray([horizon]))["transcript"][0]
-        return found.T[: len(world) - first]
+        record = tiles.run_tile(program, lanes(first, size), np.asarray([horizon]))
+        if not record[scan.LEGAL].all():
+            raise ValueError(f"policy must choose legal actions; in round {horizon} it did not")
+        return record["transcript"][0].T[: len(world) - first]
 
     with concurrent.futures.ThreadPoolExecutor(cores) as threads:
         rows = np.concatenate(list(threads.map(play, range(0, len(world), size))))

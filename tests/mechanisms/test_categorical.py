@@ -104,3 +104,9 @@ def test_bad_arguments_are_named():
             make(num_categories=2, epsilon=0.0)
     with pytest.raises(ValueError, match=r"sigma must be at least .* which the claim needs"):
         categorical.noisy_one_hot_gaussian(num_categories=2, epsilon=1.0, delta=1e-3, sigma=0.1)
+
+
+@pytest.mark.parametrize("epsilon", [1e-10, 1e-8, 1e-3])
+def test_a_reading_at_a_tiny_epsilon_is_a_number(epsilon):
+    read = np.asarray(categorical.unary_encoding(num_categories=2, epsilon=epsilon).read(jnp.array([0, 1])))
+    np.testing.assert_allclose(read[1] - read[0], 4 / epsilon, rtol=1e-3)

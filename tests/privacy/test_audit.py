@@ -160,14 +160,14 @@ def test_an_audit_does_not_depend_on_how_the_work_was_cut(monkeypatch):
 
 
 def test_what_an_observer_sees():
-    local = transcripts(bind(cascade.all_ldp_unary_ucb1), problem(cascade.all_ldp_unary_ucb1), runs=64, horizon=3)
+    local = transcripts(bind(cascade.all_ldp_unary_ucb1), problem(cascade.all_ldp_unary_ucb1), runs=128, horizon=3)
     assert local.names[:2] == ("action[0, 0]", "action[0, 1]")
     assert {"message[0]", "message[1]"} <= set(local.names)
     assert len(local.users) == 3
-    central = transcripts(bind(cascade.first_dp_lazy_ucb1), problem(cascade.first_dp_lazy_ucb1), runs=64, present=2, horizon=3)
+    central = transcripts(bind(cascade.first_dp_lazy_ucb1), problem(cascade.first_dp_lazy_ucb1), runs=128, present=2, horizon=3)
     assert not [n for n in central.names if n.startswith("message")]
     assert [n for n in central.names if n.startswith("released.total")] == [f"released.total[{t}, {i}]" for t in (0, 1) for i in range(3)]
-    assert all(w.shape == (64, len(central.names)) for w in central.worlds)
+    assert all(w.shape == (128, len(central.names)) for w in central.worlds)
 
 
 def test_only_the_audited_user_differs():
@@ -194,7 +194,16 @@ def test_the_runs_are_independent_across_worlds():
         ({"confidence": 1.0}, "confidence must be"),
         ({"delta": 1.0}, "delta must be"),
         ({"users": [0]}, "users must be two replies or more"),
-        ({"users": [0, [1, 2]]}, "users must be replies like"),
+        ({"users": 5}, "users must be two replies or more"),
+        ({"users": "ab"}, "users must be two replies or more"),
+        ({"users": [0, [1, 2]]}, "users must reply int32"),
+        ({"users": [0, "a"]}, "users must reply int32"),
+        ({"users": [0, 0.7]}, "users must reply int32"),
+        ({"users": [0, float("nan")]}, "users must reply int32"),
+        ({"users": [0, 2**40]}, "users must reply int32"),
+        ({"users": [0, 1, 1]}, "users must be different"),
+        ({"users": [[1, 0, 0], [1, 0, float("inf")]], "present": 0}, "users must reply int32"),
+        ({"runs": 10**12}, "runs must be"),
         ({"seed": -1}, "seed must be"),
     ],
 )
@@ -215,3 +224,83 @@ def test_an_audit_reads_well():
     assert str(found).endswith("at delta 0, 95 % confidence; 1-LDP")
     assert dataclasses.asdict(found)["runs"] == 2**12
     assert takes(armed.ldp_ucb_bernoulli, "epsilon")
+
+
+def test_a_click_beyond_the_list_is_refused():
+    for users in ([0, 99], [0, -1]):
+        with pytest.raises(ValueError, match="users must click at a position from 0 to 1, or 2 for none"):
+            audit(bind(cascade.first_ldp_ucb1), problem(cascade.first_ldp_ucb1), users=users)
+
+
+def test_a_claim_says_nothing_of_a_smaller_delta():
+    policy = partial(cascade.all_ldp_gaussian_ucb1, epsilon=1.0, delta=0.1)
+    small = audit(policy, problem(cascade.all_ldp_gaussian_ucb1), runs=2**14, delta=1e-3)
+    assert small.epsilon > 1.2
+    assert not small.violated
+    assert str(small).endswith("which says nothing of this delta")
+    large = audit(policy, problem(cascade.all_ldp_gaussian_ucb1), runs=2**14, delta=0.2)
+    assert not large.violated
+    assert large.epsilon < 1.0
+
+
+def test_lists_that_are_none_are_refused():
+    def factory(*, num_items, list_len):
+        policy = cascade.first_ucb1(num_items=num_items, list_len=list_len)
+        return policy._replace(act=lambda state, round_, z: jnp.full(list_len, 7, jnp.int32))
+
+    with pytest.raises(ValueError, match="policy must choose legal actions"):
+        audit(factory, problem(cascade.first_ucb1), runs=128)
+
+
+def test_a_policy_of_which_nothing_is_seen():
+    def factory(*, num_arms):
+        return armed.dp_kl_ucb(num_arms=num_arms, epsilon=1.0)._replace(released=None)
+
+    with pytest.raises(ValueError, match="horizon must be above present, 3"):
+        audit(factory, partial(problems.armed, means=MEANS), present=3, horizon=3, runs=128)
+
+
+def test_a_release_that_fails_is_named():
+    def factory(*, num_arms):
+        return armed.dp_kl_ucb(num_arms=num_arms, epsilon=1.0)._replace(released=lambda state: state.nothing)
+
+    with pytest.raises(ValueError, match=r"policy\.released failed with AttributeError"):
+        audit(factory, partial(problems.armed, means=MEANS), runs=128)
+
+
+def test_a_claim_that_is_no_number_is_refused():
+    def factory(*, num_arms):
+        policy = armed.dp_kl_ucb(num_arms=num_arms, epsilon=1.0)
+        return policy._replace(claim=dataclasses.replace(policy.claim, epsilon=float("nan")))
+
+    with pytest.raises(ValueError, match="the epsilon of the policy's claim must be"):
+        audit(factory, partial(problems.armed, means=MEANS), runs=128)
+
+
+def test_what_is_judged_must_be_transcripts():
+    seen = transcripts(bind(cascade.first_ldp_ucb1), problem(cascade.first_ldp_ucb1), runs=200)
+    with pytest.raises(ValueError, match="seen must be what transcripts returned"):
+        judge("x")
+    for worlds in (seen.worlds[:1], (seen.worlds[0][:1], seen.worlds[1][:1]), (seen.worlds[0], seen.worlds[1][:50])):
+        with pytest.raises(ValueError, match="seen must have two worlds or more"):
+            judge(seen._replace(worlds=worlds))
+    with pytest.raises(ValueError, match="a transcript has NaN"):
+        judge(seen._replace(worlds=tuple(np.where(np.arange(w.shape[1]) == 1, np.nan, w) for w in seen.worlds)))
+
+
+def test_the_only_item_has_a_preview_too():
+    """Of one item no action tells anything; the previews are different all the same."""
+    found = audit(bind(cascade.laplace_ucb), problem_of(cascade.laplace_ucb, 1, 1, means=[0.5]), present=0, runs=200)
+    assert not np.array_equal(*found.users)
+
+
+def test_another_audit_compiles_nothing():
+    from jaxbandits.engine import tiles
+
+    policy, arms = partial(armed.ldp_ucb_bernoulli, epsilon=1.3), partial(problems.armed, means=MEANS)
+    audit(policy, arms, runs=256)
+    before = tiles._compile.cache_info().misses
+    audit(policy, arms, runs=256, seed=5)
+    assert tiles._compile.cache_info().misses == before
+    audit(policy, arms, runs=256, users=[1, 0])
+    assert tiles._compile.cache_info().misses == before + 1

@@ -1,8 +1,10 @@
 """What privacy adds up to, against the accountants of dp-accounting and OpenDP."""
 
+import dataclasses
 import math
 from functools import partial
 
+import jax
 import numpy as np
 import opendp.prelude as opendp
 import pytest
@@ -110,6 +112,10 @@ def test_what_is_spent_on_a_user_who_comes_again():
         (lambda: ledger.of_concentrated(1.0, 0.0), "delta must be"),
         (lambda: ledger.concentrated_pure(float("nan")), "epsilon must be"),
         (lambda: ledger.concentrated_gaussian(0.0), "sigma must be"),
+        (lambda: ledger.basic(1.0), "a budget must be Budget"),
+        (lambda: spent("x"), "claim must be a Claim"),
+        (lambda: spent(Claim(**SOUND, trust="local", epsilon=1.0), 10**400), "rounds must be"),
+        (lambda: table(None), "dataset must be what run returned"),
     ],
 )
 def test_bad_input_is_refused(call, message):
@@ -158,3 +164,42 @@ def test_the_table_of_a_part(dataset):
     assert np.isnan(dataset["guaranteed_epsilon"].sel(policy="printed")).all()
     with pytest.raises(ValueError, match="dataset must be what run returned"):
         table(dataset.drop_attrs())
+
+
+def test_the_largest_and_smallest_numbers():
+    assert ledger.basic(Budget(1e308), Budget(1e308)) == (math.inf, 0.0)
+    assert ledger.concentrated_pure(1e200) == math.inf
+    assert ledger.composed(Budget(1e-320), 7, 0.0).epsilon == 7e-320
+    for rho in (1e-12, 1.0, 1e9, 1e30):
+        for delta in (1e-300, 1e-9, 0.999, 1 - 1e-15):
+            assert 0 <= ledger.of_concentrated(rho, delta).epsilon < rho * 1.01 + math.sqrt(4 * rho * -math.log(delta)) + 1e-9
+    claim = Claim(**SOUND, trust="local", epsilon=1.0)
+    assert spent(claim, 70_000, 0.0) == (70_000.0, 0.0)
+
+
+def test_the_table_reads_the_claim_of_each_point():
+    """A custom policy whose claim varies along an axis, which has the name of a column."""
+
+    def factory(*, num_items, list_len, epsilon, trust):
+        policy = cascade.first_ldp_ucb1(num_items=num_items, list_len=list_len, epsilon=epsilon)
+        central = not isinstance(trust, jax.core.Tracer) and trust > 1
+        return policy._replace(claim=dataclasses.replace(policy.claim, trust="central")) if central else policy
+
+    problem = partial(problems.cascade, means=problems.linear(4), list_len=2)
+    study = Study(problem=problem, policies={"p": factory}, grid={"epsilon": [1.0], "trust": [1.0, 2.0]}, seeds=1, horizon=5)
+    frame = table(run(study, progress=False), rounds=10, delta=0.1)
+    assert frame["trust"].tolist() == ["local", "central"]
+    assert frame["trust (grid)"].tolist() == [1.0, 2.0]
+    assert frame["user_epsilon"].tolist() == [ledger.composed(Budget(1.0), 10, 0.1).epsilon, 10.0]
+
+
+def test_arguments_of_the_table_are_checked_before_its_rows(dataset):
+    for arguments in ({"rounds": 0}, {"rounds": "x"}, {"delta": 2.0}):
+        with pytest.raises(ValueError, match="must be"):
+            table(dataset.sel(policy=["plain"]), **arguments)
+
+
+def test_a_delta_below_that_of_a_policy_is_infinite_for_it_alone(dataset):
+    frame = table(dataset, rounds=5, delta=1e-6).set_index(["policy", "epsilon"])
+    assert frame.loc[("normal", 1.0), "user_epsilon"] == math.inf
+    assert frame.loc[("local", 1.0), "user_epsilon"] < 5.0

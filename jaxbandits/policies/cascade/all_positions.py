@@ -145,9 +145,10 @@ def _self_consistent(list_len: int) -> Index:
     log_len = math.log(list_len)
 
     def index(read, n, root, log_t, spread):
-        per_n = root * root
-        x, o, twice = read.clicked * per_n, read.examined * per_n, 2.0 * (4.0 * log_t + log_len) * per_n
-        a, b = twice * (0.25 + spread), twice * spread * read.above * per_n
+        # In units of the spread, so that no square of a large one overflows.
+        unit = root * root / jnp.sqrt(0.25 + spread)
+        x, o, twice = read.clicked * unit, read.examined * unit, 2.0 * (4.0 * log_t + log_len) * root * root
+        a, b = twice, twice * (spread / (0.25 + spread)) * read.above * root * root
         half = jnp.sqrt(jnp.maximum(a * (o * o - b) + b * x * x, 0.0))
         # Two forms of the root, so that neither takes a difference of numbers of one size.
         low = (a - x * x) / jnp.maximum(half - x * o, 1e-30)

@@ -1,0 +1,79 @@
+"""The replies of audited users: checked, or chosen."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxbandits.core import Problem, PyTree
+
+
+def default(like: PyTree, problem: Problem, present: int) -> tuple[Any, ...]:
+    """Replies that tend to be far apart: clicks at both ends and none, rewards or bits of 0 and 1, previews of different items.
+
+    Args:
+      like: shape and type of a reply.
+      problem: which users play.
+      present: the round of the audited user; 0 for previews.
+
+    Raises:
+      ValueError: if replies are not a single array.
+    """
+    if not hasattr(like, "shape") or (present == 0 and len(like.shape) != 1):
+        raise ValueError(f"users must be given for a problem whose users reply {like}: two or more such replies")
+    if present == 0:
+        ends = np.zeros((2, *like.shape)).astype(like.dtype)
+        ends[0, 0] = 1
+        ends[1, -1] = len(ends[1]) > 1  # of a single item 1 and 0
+        return tuple(ends)
+    if like.shape:
+        return np.zeros(like.shape, like.dtype), np.ones(like.shape, like.dtype)
+    last = problem.sizes.get("list_len", 1)
+    return (0, 1, last) if last > 1 else (0, 1)
+
+
+def checked(users: Any, like: PyTree, problem: Problem, present: int) -> tuple[PyTree, ...]:
+    """Two or more different replies, as arrays of the shapes and types of a reply; a number stands for an array of it.
+
+    Raises:
+      ValueError: if they are not, or a click is at no position of the list.
+    """
+    if isinstance(users, str) or not isinstance(users, Iterable) or len(given := tuple(users)) < 2:
+        raise ValueError(f"users must be two replies or more; got {users!r}")
+    replies = tuple(_reply(user, like) for user in given)
+    leaves = [jax.tree.leaves(reply) for reply in replies]
+    for i, first in enumerate(leaves):
+        for second in leaves[:i]:
+            if all(np.array_equal(a, b) for a, b in zip(first, second, strict=True)):
+                raise ValueError(f"users must be different replies; got {given[i]!r} twice")
+    last = problem.sizes.get("list_len")
+    if present and last is not None and hasattr(like, "shape") and not like.shape and np.issubdtype(like.dtype, np.integer):
+        for reply in replies:
+            if not 0 <= reply <= last:
+                raise ValueError(f"users must click at a position from 0 to {last - 1}, or {last} for none; got {int(reply)}")
+    return replies
+
+
+def _reply(user: Any, like: PyTree) -> PyTree:
+    wanted = ", ".join(f"{leaf.dtype}{list(leaf.shape)}" for leaf in jax.tree.leaves(like))
+    given: Sequence[Any] = jax.tree.leaves(user)
+    single = hasattr(like, "shape")  # then a list of numbers is an array
+    if not single and jax.tree.structure(user) != jax.tree.structure(like):
+        raise ValueError(f"users must reply like {jax.tree.structure(like)} of {wanted}; got {user!r}")
+    values = [user] if single else given
+
+    def array(value, leaf):
+        try:
+            exact = np.broadcast_to(np.asarray(value, np.float64), leaf.shape)
+        except (TypeError, ValueError):
+            raise ValueError(f"users must reply {wanted}; got {user!r}") from None
+        with np.errstate(invalid="ignore"):
+            found = exact.astype(leaf.dtype)
+        whole = np.issubdtype(leaf.dtype, np.integer) or leaf.dtype == bool
+        if not np.all(np.isfinite(exact)) or (whole and not np.array_equal(found, exact)) or not np.all(np.isfinite(found)):
+            raise ValueError(f"users must reply {wanted}, finite; got {user!r}")
+        return found
+
+    arrays = [array(value, leaf) for value, leaf in zip(values, jax.tree.leaves(like), strict=True)]
+    return jax.tree.unflatten(jax.tree.structure(like), arrays)
