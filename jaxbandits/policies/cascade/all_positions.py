@@ -48,7 +48,7 @@ class Read(NamedTuple):
 class AllState(NamedTuple):
     """Sums over the displays of every item."""
 
-    displays: Array  # [num_items], int32: n
+    counts: Array  # [num_items], int32: n, the displays
     recent: Read  # [num_items], float32: since the last settling
     folded: Read  # of Sum, [num_items]: before it
 
@@ -56,7 +56,7 @@ class AllState(NamedTuple):
 def _zero(num_items: int) -> AllState:
     nothing = jnp.zeros(num_items, jnp.float32)
     return AllState(
-        displays=jnp.zeros(num_items, jnp.int32),
+        counts=jnp.zeros(num_items, jnp.int32),
         recent=Read(nothing, nothing, nothing),
         folded=Read(*(sums.zero((num_items,)) for _ in Read._fields)),
     )
@@ -94,10 +94,10 @@ def _policy(
 
     @lanes.elementwise
     def upper(state, log_t, spread):
-        read, n = _totals(state), jnp.maximum(state.displays, 1).astype(jnp.float32)
-        known = (state.displays > 0) & (read.examined > 0.0) if ratio else state.displays > 0
+        read, n = _totals(state), jnp.maximum(state.counts, 1).astype(jnp.float32)
+        known = (state.counts > 0) & (read.examined > 0.0) if ratio else state.counts > 0
         safe = read._replace(examined=jnp.where(known, read.examined, 1.0))
-        return jnp.where(known, index(safe, n, indices.inverse_root(state.displays), log_t, spread), indices.unseen(state.displays))
+        return jnp.where(known, index(safe, n, indices.inverse_root(state.counts), log_t, spread), indices.unseen(state.counts))
 
     def act(state, round_, z):
         optimistic = upper(state, indices.log_round(round_.t), central.single(spread))
@@ -112,7 +112,7 @@ def _policy(
         clicked = message.read(sent)
         new = Read(clicked, _examined(clicked), jnp.arange(list_len, dtype=jnp.float32))
         recent = Read(*(lanes.add_at(table, action, value) for table, value in zip(state.recent, new, strict=True)))
-        return state._replace(displays=lanes.count_at(state.displays, action), recent=recent)
+        return state._replace(counts=lanes.count_at(state.counts, action), recent=recent)
 
     order: Draws = {"order": draws.uniform((list_len,))} if at_random and list_len > 1 else {}
     ties: Draws = {} if ratio else {"tie": draws.uniform((num_items,))}
