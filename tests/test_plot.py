@@ -8,6 +8,7 @@ import pytest
 
 from jaxbandits import Study, plot, run, stats
 from jaxbandits.policies import cascade as policies
+from jaxbandits.privacy import audit
 from jaxbandits.problems import cascade, linear
 
 
@@ -87,3 +88,17 @@ def test_bad_input(dataset):
         plot.regret(dataset.sel(epsilon=2.0), metric="pulls")
     with pytest.raises(ValueError, match="axis must be one of epsilon; got 'delta'"):
         plot.regret_against(dataset, "delta")
+
+
+def test_audits_beside_what_is_claimed():
+    problem = partial(cascade, means=np.full(3, 0.5), list_len=2)
+    named = {"F": policies.first_ldp_ucb1, "laplace": policies.laplace_ucb, "ucb": policies.cascade_ucb1}
+    audits = {name: audit(partial(f, epsilon=1.0) if name != "ucb" else f, problem, runs=1000, confidence=0.9) for name, f in named.items()}
+    ax = plot.audit(audits)
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == list(audits)
+    assert legend(ax) == ["guaranteed", "found, guarantee", "nominal, no guarantee", "found, no guarantee", "found, non-private"]
+    dots = {float(line.get_xdata()[0]) for line in ax.get_lines() if line.get_marker() == "o"}
+    assert dots == {found.epsilon for found in audits.values()}
+    assert "90 % confidence" in ax.get_xlabel()
+    with pytest.raises(ValueError, match="audits must be a mapping"):
+        plot.audit({})
