@@ -196,7 +196,7 @@ def bound(ax: Axes, rounds: np.ndarray, values: np.ndarray, label: str, **style:
     return ax
 
 
-AUDITED = {"guarantee": "#0072B2", "no guarantee": "#D55E00", "non-private": "#777777"}
+AUDITED = {"guarantee": "#0072B2", "guarantee refuted": "#CC0000", "no guarantee": "#D55E00", "non-private": "#777777"}
 """Colours of audits, by what the policy says."""
 
 
@@ -211,26 +211,29 @@ def audit(audits: Mapping[str, Audit], *, ax: Axes | None = None) -> Axes:
     Raises:
       ValueError: if there are no audits.
     """
-    if not audits:
-        raise ValueError("audits must be a mapping from names to audits; got none")
+    if not isinstance(audits, Mapping) or not audits:
+        raise ValueError(f"audits must be a mapping from names to audits, not empty; got {audits!r}")
     if ax is None:
         ax = plt.subplots(figsize=(5.6, 0.9 + 0.19 * len(audits)), layout="constrained")[1]
     drawn = set()
     for place, found in enumerate(audits.values()):
-        kind = "guarantee" if found.claim.guaranteed else found.claim.label()
+        kind = found.claim.label() if not found.claim.guaranteed else "guarantee refuted" if found.violated else "guarantee"
         colour, nominal = AUDITED[kind], float(found.claim.epsilon)
-        what = {"guarantee": "guaranteed", "no guarantee": "nominal, no guarantee", "non-private": ""}[kind]
+        what = {"no guarantee": "nominal epsilon, no guarantee", "non-private": ""}.get(kind, "guaranteed epsilon")
         if np.isfinite(nominal):
             ax.plot([min(nominal, found.epsilon), max(nominal, found.epsilon)], [place, place], color=colour, linewidth=1.0, alpha=0.4)
             ax.plot(nominal, place, "|", color=colour, markersize=9, label=None if what in drawn else what)
-        ax.plot(found.epsilon, place, "o", color=colour, markersize=3.5, label=None if kind in drawn else f"found, {kind}")
+        marker = ("X", 6.0) if kind == "guarantee refuted" else ("o", 3.5)
+        ax.plot(found.epsilon, place, marker[0], color=colour, markersize=marker[1], label=None if kind in drawn else f"found, {kind}")
         drawn |= {what, kind}
     ax.set_yticks(range(len(audits)), list(audits), fontsize=7)
     ax.set_ylim(len(audits) - 0.4, -0.6)
     ax.set_xlim(left=-0.1)
     ax.set_xlabel(f"epsilon; dots are lower bounds at {100 * next(iter(audits.values())).confidence:g} % confidence")
     ax.grid(axis="y", visible=False)
-    ax.legend(loc="upper right")  # where guarantees leave room, if they come first
+    most = max(found.most for found in audits.values())
+    ax.axvline(most, color="#777777", linewidth=0.8, linestyle=":", label="the most that so many runs can show")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.4, -0.5 / (0.19 * len(audits))), ncols=2)
     return ax
 
 

@@ -1,5 +1,6 @@
 """Figures: what the legend says of privacy, what is drawn, what is refused."""
 
+import dataclasses
 from functools import partial
 
 import matplotlib.pyplot as plt
@@ -96,9 +97,13 @@ def test_audits_beside_what_is_claimed():
     audits = {name: audit(partial(f, epsilon=1.0) if name != "ucb" else f, problem, runs=1000, confidence=0.9) for name, f in named.items()}
     ax = plot.audit(audits)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == list(audits)
-    assert legend(ax) == ["guaranteed", "found, guarantee", "nominal, no guarantee", "found, no guarantee", "found, non-private"]
+    named = ["guaranteed epsilon", "found, guarantee", "nominal epsilon, no guarantee", "found, no guarantee", "found, non-private"]
+    assert legend(ax) == [*named, "the most that so many runs can show"]
+    refuted = dataclasses.replace(audits["laplace"], claim=audits["F"].claim)
+    assert "found, guarantee refuted" in legend(plot.audit({"liar": refuted}))
     dots = {float(line.get_xdata()[0]) for line in ax.get_lines() if line.get_marker() == "o"}
     assert dots == {found.epsilon for found in audits.values()}
     assert "90 % confidence" in ax.get_xlabel()
-    with pytest.raises(ValueError, match="audits must be a mapping"):
-        plot.audit({})
+    for wrong in ({}, list(audits.values()), refuted):
+        with pytest.raises(ValueError, match="audits must be a mapping"):
+            plot.audit(wrong)

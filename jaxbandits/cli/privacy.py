@@ -6,6 +6,7 @@ import inspect
 import json
 import pathlib
 
+import numpy as np
 import tyro
 
 from jaxbandits import privacy
@@ -17,7 +18,9 @@ from jaxbandits.cli.run import saved
 class Audit(Chosen):
     """Audits policies of one family: a lower bound on epsilon, by running them with neighbouring users.
 
-    The exit status is 1 if a guarantee does not hold. Example: jaxbandits audit --policies laplace_ucb first_ldp_ucb1 --epsilon 1
+    The exit status is 1 if a guarantee is refuted; a policy without one does not change it.
+
+    Example: jaxbandits audit --policies laplace_ucb first_ldp_ucb1 --epsilon 1
     """
 
     epsilon: float | None = None
@@ -57,8 +60,11 @@ class Audit(Chosen):
 
 
 def _row(name: str, audit: privacy.Audit) -> dict:
-    row = {field: getattr(audit, field) for field in ("epsilon", "delta", "confidence", "runs", "probabilities", "event", "violated")}
-    return {"policy": name, "claim": audit.claim.label(), **row}
+    fields = "epsilon", "delta", "confidence", "runs", "most", "probabilities", "event", "violated", "hint"
+    row = {field: getattr(audit, field) for field in fields}
+    said = {"claim": audit.claim.label(), "nominal_epsilon": audit.claim.epsilon, "flaw": audit.claim.flaw}
+    users = [np.asarray(user).tolist() for user in audit.users]
+    return {"policy": name, **{k: v if v != float("inf") else "inf" for k, v in said.items()}, **row, "users": users}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -31,7 +31,9 @@ class Audit:
       runs: for each of the users, half of them to choose the event and half to bound it.
       users: the two replies that the event tells apart.
       probabilities: of the event, as it occurred in the second half, under the first and under the second user.
-      event: what it looks at, in words.
+      event: what it looks at, in words; ``action[1, 0]`` is the first place of the second action after the user's round.
+      most: the largest bound that so many runs can show, which an event that is certain with one user and absent with the other reaches.
+      hint: what else to audit, or nothing.
     """
 
     claim: Claim
@@ -42,6 +44,8 @@ class Audit:
     users: tuple[Any, Any]
     probabilities: tuple[float, float]
     event: str
+    most: float
+    hint: str = ""
 
     @property
     def violated(self) -> bool:
@@ -52,11 +56,13 @@ class Audit:
         return self.delta >= float(self.claim.delta) and self.epsilon > float(self.claim.epsilon)
 
     def __str__(self) -> str:
-        found = f"epsilon >= {self.epsilon:.3g} at delta {self.delta:g}, {100 * self.confidence:g} % confidence"
+        full = f", the most that {self.runs:,} runs can show" if self.epsilon > 0.99 * self.most else ""
+        found = f"epsilon >= {self.epsilon:.3g}{full} at delta {self.delta:g}, {100 * self.confidence:g} % confidence"
         nominal = float(self.claim.epsilon)
-        against = f"{self.claim.label()}, nominal {nominal:g}" if not self.claim.guaranteed else self.claim.label()
+        against = self.claim.label() if self.claim.guaranteed or not np.isfinite(nominal) else f"no guarantee, nominal {nominal:g}"
         silent = ", which says nothing of this delta" if self.delta < float(self.claim.delta) else ""
-        return f"{found}; {against}{silent}{': VIOLATED' if self.violated else ''}"
+        verdict = (": REFUTED" if self.claim.guaranteed else " is exceeded") if self.violated else ""
+        return f"{found}; {against}{silent}{verdict}{f'; {self.hint}' if self.hint else ''}"
 
 
 def audit(
@@ -80,9 +86,11 @@ def audit(
     Args:
       policy: factory of the policy, as a study takes it, with all arguments but sizes fixed.
       problem: factory of the problem.
-      users: two or more replies, one for each world: raw feedback as the policy's ``report`` gets it, such as the position of a click, or,
-        with ``present`` 0, raw previews. By default a few that tend to be far apart.
-      present: the round in which the audited user takes part; 0 is the user whose preview the policy may start from.
+      users: two or more different replies, one for each world: raw feedback as the policy's ``report`` gets it, ``[0, list_len]`` for a
+        click in front and none, ``[0, 1]`` for rewards, ``[[0, 0], [1, 1]]`` for the bits of a super arm; with ``present`` 0 a bit for
+        each item or arm. By default a few that tend to be far apart.
+      present: the round in which the audited user takes part; 0 is the user whose preview, a raw bit for each item or arm, some printed
+        algorithms start from.
       horizon: rounds of a run, at least ``present``.
       runs: in each world; half of them choose the event, half bound its probabilities.
       delta: of the bound; by default that of the claim.
@@ -139,4 +147,12 @@ def judge(seen: Transcripts, *, delta: float | None = None, confidence: float = 
         users=(seen.users[pair[0]], seen.users[pair[1]]),
         probabilities=probabilities,
         event=words,
+        most=float(events.epsilon_bound(np.asarray(runs - half), np.asarray(0), runs - half, delta, confidence)),
+        hint=_hint(seen),
     )
+
+
+def _hint(seen: Transcripts) -> str:
+    if seen.present == 0:
+        return "" if seen.starts_raw else "it reads no preview, so that present=0 tests nothing"
+    return "it starts from a raw reply: audit present=0 too" if seen.starts_raw else ""

@@ -30,7 +30,7 @@ _MOST = 2**53
 
 def _check(budget: Budget) -> Budget:
     if not isinstance(budget, tuple) or len(budget) not in (1, 2):
-        raise ValueError(f"a budget must be Budget(epsilon, delta); got {budget!r}")
+        raise ValueError(f"a budget must be Budget(epsilon, delta), and budgets be given one by one; got {str(budget)[:60]}")
     budget = Budget(*budget)
     validate.scalar("epsilon", budget.epsilon, "a number, at least 0", lambda e: e >= 0)
     validate.scalar("delta", budget.delta, "from 0 to 1", lambda d: 0 <= d <= 1)
@@ -47,7 +47,11 @@ def basic(*budgets: Budget) -> Budget:
       ValueError: if an epsilon is negative or a delta not in [0, 1].
     """
     checked = [_check(b) for b in budgets]
-    return Budget(float(sum(b.epsilon for b in checked)), min(1.0, math.fsum(b.delta for b in checked)))
+    try:
+        epsilon = math.fsum(b.epsilon for b in checked)
+    except OverflowError:
+        epsilon = math.inf
+    return Budget(epsilon, min(1.0, math.fsum(b.delta for b in checked)))
 
 
 def parallel(*budgets: Budget) -> Budget:
@@ -185,8 +189,9 @@ def of_concentrated(rho: float, delta: float) -> Budget:
 def spent(claim: Claim, rounds: int = 1, delta: float | None = None) -> Budget:
     """What a claim means for a user who takes part in several rounds.
 
-    Under local privacy each round is another release, chosen in the light of the ones before: exact composition. Under central privacy one
-    run lets out everything: group privacy.
+    Under local privacy each round is another release, chosen in the light of the ones before: composition that is exact for what the claim
+    says. Gaussian noise composes much better than its claim, see ``of_concentrated`` and ``concentrated_gaussian``. Under central privacy
+    one run lets out everything: group privacy.
 
     Args:
       claim: of a policy, a guarantee.
@@ -194,7 +199,7 @@ def spent(claim: Claim, rounds: int = 1, delta: float | None = None) -> Budget:
       delta: of all together under local privacy; by default what the rounds' own deltas add up to, so that epsilons add.
 
     Raises:
-      ValueError: if the claim is no guarantee, or an argument is out of range.
+      ValueError: if the claim is no guarantee, an argument is out of range, or delta is given under central privacy, where it follows.
     """
     if not isinstance(claim, Claim):
         raise ValueError(f"claim must be a Claim, such as that of a policy; got {claim!r}")
@@ -248,9 +253,11 @@ def _spent_at(each: Budget, trust: str, rounds: int, delta: float | None) -> Bud
 def table(dataset: xr.Dataset, *, rounds: int = 1, delta: float | None = None) -> pd.DataFrame:
     """The privacy table of a study: a row for each policy and grid point.
 
-    Its columns: the policy, the grid axes, the claim as the legends have it; the guarantee for one round of one user, NaN where there is
-    none; what is ``spent`` on a user who takes part in several rounds, infinite at a delta below what these rounds' own add up to; and
-    what the claim says. A grid axis named like one of these columns is marked as one.
+    Its columns: the policy and the grid axes; ``claim``, as the legends have it; ``guaranteed_epsilon`` and ``guaranteed_delta``, of one
+    round of one user, NaN where there is no guarantee; ``user_epsilon`` and ``user_delta``, what is ``spent`` on a user who takes part in
+    ``rounds`` rounds, infinite where the claim alone says nothing at this delta; ``status``, sound, calibrated, paper or non-private;
+    ``trust``, local, central or none; ``relation``, who are neighbours; ``sensitivity``, what the noise is scaled to; ``flaw``, why there
+    is no guarantee. A grid axis named like one of these columns is marked as one.
 
     Args:
       dataset: what ``run`` returned, or a part of it.

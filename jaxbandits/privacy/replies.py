@@ -1,6 +1,6 @@
 """The replies of audited users: checked, or chosen."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -34,10 +34,10 @@ def default(like: PyTree, problem: Problem, present: int) -> tuple[Any, ...]:
 
 
 def checked(users: Any, like: PyTree, problem: Problem, present: int) -> tuple[PyTree, ...]:
-    """Two or more different replies, as arrays of the shapes and types of a reply; a number stands for an array of it.
+    """Two or more different replies, as arrays of the shapes and types of a reply.
 
     Raises:
-      ValueError: if they are not, or a click is at no position of the list.
+      ValueError: if they are not, a click is at no position of the list, or a bit is none.
     """
     if isinstance(users, str) or not isinstance(users, Iterable) or len(given := tuple(users)) < 2:
         raise ValueError(f"users must be two replies or more; got {users!r}")
@@ -47,12 +47,19 @@ def checked(users: Any, like: PyTree, problem: Problem, present: int) -> tuple[P
         for second in leaves[:i]:
             if all(np.array_equal(a, b) for a, b in zip(first, second, strict=True)):
                 raise ValueError(f"users must be different replies; got {given[i]!r} twice")
-    last = problem.sizes.get("list_len")
-    if present and last is not None and hasattr(like, "shape") and not like.shape and np.issubdtype(like.dtype, np.integer):
-        for reply in replies:
-            if not 0 <= reply <= last:
-                raise ValueError(f"users must click at a position from 0 to {last - 1}, or {last} for none; got {int(reply)}")
+    if hasattr(like, "shape") and np.issubdtype(like.dtype, np.integer):
+        _check_range(replies, problem.sizes, bool(present) and not like.shape)
     return replies
+
+
+def _check_range(replies: Sequence[np.ndarray], sizes: Mapping[str, int], single: bool) -> None:
+    """Whole numbers are clicks, if a single one is replied about a list, or bits."""
+    last = sizes.get("list_len")
+    for reply in replies:
+        if single and last is not None and not 0 <= reply <= last:
+            raise ValueError(f"users must click at a position from 0 to {last - 1}, or {last} for none; got {int(reply)}")
+        if not (single and last is not None) and not np.all((reply == 0) | (reply == 1)):
+            raise ValueError(f"users must reply bits, 0 or 1; got {reply.tolist()}")
 
 
 def _reply(user: Any, like: PyTree) -> PyTree:
@@ -65,9 +72,11 @@ def _reply(user: Any, like: PyTree) -> PyTree:
 
     def array(value, leaf):
         try:
-            exact = np.broadcast_to(np.asarray(value, np.float64), leaf.shape)
+            exact = np.asarray(value, np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"users must reply {wanted}; got {user!r}") from None
+        if exact.shape != leaf.shape:
+            raise ValueError(f"users must reply {wanted}; got {user!r}")
         with np.errstate(invalid="ignore"):
             found = exact.astype(leaf.dtype)
         whole = np.issubdtype(leaf.dtype, np.integer) or leaf.dtype == bool

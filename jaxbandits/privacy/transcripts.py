@@ -160,12 +160,16 @@ class Transcripts(NamedTuple):
       names: of the numbers.
       users: the reply of the user in each world.
       claim: of the policy.
+      present: the round of the user.
+      starts_raw: whether the policy starts from the preview, the raw reply of one user.
     """
 
     worlds: tuple[np.ndarray, ...]
     names: tuple[str, ...]
     users: tuple[PyTree, ...]
     claim: Claim
+    present: int
+    starts_raw: bool
 
 
 def transcripts(
@@ -186,9 +190,11 @@ def transcripts(
     Args:
       policy: factory of the policy, as a study takes it, with all arguments but sizes fixed.
       problem: factory of the problem.
-      users: two or more replies, one for each world: raw feedback as the policy's ``report`` gets it, such as the position of a click, or,
-        with ``present`` 0, raw previews; finite and different. By default a few that tend to be far apart.
-      present: the round in which the user takes part; 0 is the user whose preview the policy may start from.
+      users: two or more different replies, one for each world: raw feedback as the policy's ``report`` gets it, ``[0, list_len]`` for a
+        click in front and none, ``[0, 1]`` for rewards, ``[[0, 0], [1, 1]]`` for the bits of a super arm; with ``present`` 0 a bit for
+        each item or arm. By default a few that tend to be far apart.
+      present: the round in which the user takes part; 0 is the user whose preview, a raw bit for each item or arm, some printed algorithms
+        start from.
       horizon: rounds of a run, at least ``present``.
       runs: in each world.
       seed: of the runs.
@@ -233,7 +239,7 @@ def transcripts(
     for i, name in enumerate(names):
         if any(np.isnan(world[:, i]).any() for world in worlds):
             raise FloatingPointError(f"{name} of a transcript is not a number")
-    return Transcripts(tuple(worlds), tuple(names), users, watched.claim)
+    return Transcripts(tuple(worlds), tuple(names), users, watched.claim, present, _starts_raw(watched, shapes.preview))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -245,6 +251,12 @@ class _Flat:
     def __call__(self, seen: Seen, instance: PyTree) -> Array:
         leaves = jax.tree.leaves(_transcript(seen, self.present))
         return jnp.concatenate([jnp.ravel(leaf).astype(jnp.float32) for leaf in leaves])
+
+
+def _starts_raw(policy: Policy, preview: PyTree) -> bool:
+    """Whether the first state differs between previews of zeros and of ones."""
+    states = [policy.init(jax.tree.map(lambda x, value=value: jnp.full(x.shape, value, x.dtype), preview)) for value in (0, 1)]
+    return not jax.tree.all(jax.tree.map(lambda a, b: bool(jnp.all(a == b)), *states))
 
 
 def _check_claim(claim: Claim) -> None:

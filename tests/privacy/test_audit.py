@@ -71,11 +71,20 @@ def test_the_raw_start_leaks(name):
     assert raw.violated
     later = audit(bind(factory), problem(factory, 1), runs=2**13)
     assert not later.violated
+    assert str(later).endswith("it starts from a raw reply: audit present=0 too")
+    assert ", the most that 8,192 runs can show" in str(raw)
 
 
 def test_a_sound_policy_does_not_look_at_the_preview():
     found = audit(bind(cascade.first_ldp_ucb1), problem(cascade.first_ldp_ucb1), present=0, runs=2**13)
     assert found.epsilon == 0.0
+    assert str(found).endswith("it reads no preview, so that present=0 tests nothing")
+
+
+def test_bits_of_a_super_arm_are_bits():
+    for users in ([[0, 0], [50, 50]], [0, 1]):
+        with pytest.raises(ValueError, match="users must reply"):
+            audit(bind(semi_bandit.cucb_ldp1), problem(semi_bandit.cucb_ldp1), users=users)
 
 
 def test_the_noise_of_the_paper_s_figures_is_none():
@@ -83,7 +92,7 @@ def test_the_noise_of_the_paper_s_figures_is_none():
         partial(semi_bandit.gaussian_cucb, epsilon=1.0, delta=1e-3, noise_scale=0.01), problem(semi_bandit.gaussian_cucb), runs=2**13
     )
     assert found.epsilon > 4
-    assert "nominal 1: VIOLATED" in str(found)
+    assert "nominal 1 is exceeded" in str(found)
 
 
 def noisy_arms(share):
@@ -203,6 +212,8 @@ def test_the_runs_are_independent_across_worlds():
         ({"users": [0, 2**40]}, "users must reply int32"),
         ({"users": [0, 1, 1]}, "users must be different"),
         ({"users": [[1, 0, 0], [1, 0, float("inf")]], "present": 0}, "users must reply int32"),
+        ({"users": [0, 1], "present": 0}, "users must reply int32"),
+        ({"users": [0, 5]}, "users must reply bits, 0 or 1; got 5"),
         ({"runs": 10**12}, "runs must be"),
         ({"seed": -1}, "seed must be"),
     ],

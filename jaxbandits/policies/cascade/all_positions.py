@@ -140,7 +140,7 @@ def _hoeffding(proxy: Callable[[Read, Array, Array], Array]) -> Index:
 def _self_consistent(list_len: int) -> Index:
     """sup{w <= 1: w O - X <= sqrt(2 l (n / 4 + v (n + w^2 H)))}, l = 4 log t + log K, v the spread; 0 if there is none.
 
-    w O - X less the root is concave in w, so the set is [0, w*], and w* a root of a quadratic equation.
+    w O - X less the root is concave in w, so where it is positive at 1 the set is [0, w*], and w* a root of a quadratic equation.
     """
     log_len = math.log(list_len)
 
