@@ -2,12 +2,12 @@
 
 from functools import partial
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxbandits import problems
-from jaxbandits.engine import draws
 from jaxbandits.mechanisms import counters, noise
 from jaxbandits.policies import cascade
 from jaxbandits.privacy import audit
@@ -77,10 +77,11 @@ def test_a_counter_with_discrete_noise_releases_whole_numbers(name):
     counter = COUNTERS[name](num_streams=2, epsilon=0.3, noise=noise.discrete_laplace)
     plain = COUNTERS[name](num_streams=2, epsilon=0.3)
     state, other = counter.init(), plain.init()
+    insert, insert_plain = jax.jit(counter.insert), jax.jit(plain.insert)
     for t in range(1, 12):
-        z = draws.sample(counter.draws(1), round=t)
+        z = {"noise": jnp.float32(1.5 * (-1) ** t * t**0.5)[None]}
         entry = jnp.array([0]), jnp.array([t % 2]), jnp.array([True])
-        state, other = counter.insert(state, *entry, z), plain.insert(other, *entry, z)
+        state, other = insert(state, *entry, z), insert_plain(other, *entry, z)
         total = counter.read(state).total
         np.testing.assert_array_equal(total, np.round(total))
         assert np.abs(total - plain.read(other).total).max() <= 1 + t.bit_length()
