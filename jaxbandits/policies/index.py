@@ -65,7 +65,11 @@ def inverse_root(count: Array) -> Array:
     Newton's method from the bits of the float: division and square root are slow on some processors, and the approximate
     instructions for them give other bits on each.
     """
-    n = jnp.maximum(count, 1).astype(jnp.float32)
+    return inverse_root_of(jnp.maximum(count, 1).astype(jnp.float32))
+
+
+def inverse_root_of(n: Array) -> Array:
+    """``inverse_root`` of float32 numbers; some finite number where one is 0, for a caller that does not look at it there."""
     root = lax.bitcast_convert_type(np.int32(0x5F3759DF) - (lax.bitcast_convert_type(n, jnp.int32) >> 1), jnp.float32)
     rest = 1.0 - n * root * root  # below 0.07; one step of the third order, then one of the second
     root = root + root * (rest * (0.5 + 0.375 * rest))

@@ -54,7 +54,7 @@ def _policy(
     @lanes.elementwise
     def upper(state, due_at, *numbers):
         counts = state.counts
-        root = indices.inverse_root(counts)
+        root = indices.inverse_root_of(counts.astype(jnp.float32))  # an arm without a response is due
         value = (responses.added_up(state) * root + radius.at(root, counts, *numbers)) * root
         return jnp.where(counts <= due_at, jnp.inf, value)
 
