@@ -160,6 +160,13 @@ def test_results_of_changed_functions_are_refused(tmp_path, monkeypatch):
     xr.testing.assert_identical(run(made, store=tmp_path / "s", progress=False), before)
 
 
+def test_results_of_other_numbers_are_refused(tmp_path, monkeypatch):
+    run(study(), store=tmp_path / "s", progress=False)
+    monkeypatch.setattr("jaxbandits.engine.rehearsal.GENERATOR", "another generator")
+    with pytest.raises(ValueError, match="store must hold results of the same functions"):
+        run(study(seeds=30), store=tmp_path / "s", progress=False)
+
+
 def test_a_damaged_chunk_is_named(tmp_path, fresh):
     run(study(), store=tmp_path / "s", progress=False)
     chunk = tmp_path / "s" / "ucb" / "regret" / "c" / "0" / "0"

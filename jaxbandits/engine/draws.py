@@ -22,6 +22,9 @@ from jax.typing import ArrayLike
 from jaxbandits.core import Draw, Draws
 from jaxbandits.engine.fence import fence
 
+GENERATOR = "threefry2x32-20, two rounds a block"
+"""Which numbers these are. It changes with them, so that a store of other numbers is not continued."""
+
 USERS, DEVICE, SERVER, SETUP = range(4)
 """The streams: users' behaviour, noise on the device, noise on the server, and what is drawn once for each seed."""
 

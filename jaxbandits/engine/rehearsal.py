@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits.core import Draws, Round, fingerprint
+from jaxbandits.engine.draws import GENERATOR
 from jaxbandits.engine.fence import unfenced
 from jaxbandits.engine.scan import CHUNK, Lanes, Program, first_lane
 
@@ -37,7 +38,7 @@ class _Tracer:
     """Traces functions one by one, and keeps a digest of all of them."""
 
     def __init__(self):
-        self._digest = hashlib.sha256()
+        self._digest = hashlib.sha256(GENERATOR.encode())
 
     def __call__(self, what: str, function: Callable, *args: Any) -> Any:
         """The shapes of what a function returns; an error of its own becomes one that says which function it was."""
