@@ -84,6 +84,8 @@ PROBLEMS = {
     "armed": partial(problems.armed, means=MEANS),
     "semi_bandit": partial(problems.semi_bandit, means=MEANS, oracle=oracles.top_k(num_base_arms=3, list_len=2)),
 }
+UNBOUNDED = (policies.armed.sigmoid_ucb1, policies.armed.ldp_ucb_bernoulli_sigmoid, policies.armed.ldp_ucb_laplace_sigmoid)
+"""Policies for rewards of any size."""
 FAMILIES: dict[str, ModuleType] = {"cascade": policies.cascade, "armed": policies.armed, "semi_bandit": policies.semi_bandit}
 
 
@@ -108,7 +110,7 @@ def _at_once(calls: Mapping[Key, Callable[[], Audit]]) -> dict[Key, Audit]:
 def _audit(factory: Callable[..., Any], problem: Callable[..., Any], runs: int) -> Audit:
     names = inspect.signature(factory).parameters
     fixed = partial(factory, **{k: v for k, v in {"epsilon": EPSILON, "delta": DELTA}.items() if k in names})
-    if "sigmoid" in factory.__name__:
+    if factory in UNBOUNDED:
         unbounded = partial(problem, rewards=problems.rewards.gaussian())
         return audit(fixed, unbounded, users=(-30.0, 30.0), runs=runs)
     here = audit(fixed, problem, runs=runs)

@@ -66,7 +66,7 @@ def run(
             in_process = isinstance(executor, concurrent.futures.ThreadPoolExecutor)
             _run_missing(study, results, disk, executor, bar, in_process, max_tile, rehearsals)
         else:
-            with concurrent.futures.ThreadPoolExecutor(_cores()) as threads:
+            with concurrent.futures.ThreadPoolExecutor(tiles.cores()) as threads:
                 try:
                     _run_missing(study, results, disk, threads, bar, True, max_tile, rehearsals)
                 except BaseException:
@@ -96,10 +96,6 @@ def _rehearse(study: Study) -> dict[str, rehearsal.Rehearsal]:
 
 def _program(study: Study, plan: Plan, digest: str = "") -> scan.Program:
     return scan.Program(problem=study.source, policy=plan.factory, metrics=tuple(study.metrics.items()), digest=digest)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 # ---- results in memory: {quantity: [points, seeds, round, ...]} --------------------------------------------------------
@@ -172,7 +168,9 @@ def _run_missing(
 ) -> None:
     checkpoints, devices = np.asarray(study.rounds), len(jax.local_devices())
     waiting: dict[concurrent.futures.Future, tuple[str, np.ndarray, np.ndarray]] = {}
-    by_policy = [[(name, *job) for job in _jobs(study, name, results[name], rehearsals[name], _cores(), max_tile)] for name in study.plans]
+    by_policy = [
+        [(name, *job) for job in _jobs(study, name, results[name], rehearsals[name], tiles.cores(), max_tile)] for name in study.plans
+    ]
     # In turn over the policies, so that workers compile different ones at the same time instead of waiting for one.
     in_turn = [job for tier in itertools.zip_longest(*by_policy) for job in tier if job is not None]
     try:

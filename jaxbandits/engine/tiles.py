@@ -6,6 +6,7 @@ into the scalar remainder of a vector loop, which rounds differently.
 """
 
 import functools
+import os
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -97,6 +98,11 @@ def _compile(program, size, sweeps, shapes, legs, device) -> Executable:
     carry = jax.tree.map(lambda x: like(x.shape, x.dtype), start.out_info)
     advance = jax.jit(functools.partial(scan.advance, program), donate_argnums=1, compiler_options=options)
     return Executable(start.compile(), advance.lower(lanes, carry, like((legs,), jnp.int32)).compile())
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def tile_size(num_lanes: int, bytes_per_lane: int, workers: int) -> int:

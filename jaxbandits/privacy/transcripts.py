@@ -8,7 +8,6 @@ import concurrent.futures
 import dataclasses
 import functools
 import json
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -42,7 +41,7 @@ def _one_of(world: Array, users: Sequence[PyTree], like: PyTree) -> PyTree:
         chosen = jnp.asarray(each[0], reply.dtype)
         for number, other in enumerate(each[1:], 1):
             chosen = jnp.where(world == number, jnp.asarray(other, reply.dtype), chosen)
-        return jnp.broadcast_to(chosen, reply.shape)
+        return chosen
 
     return jax.tree.map(pick, like, *users)
 
@@ -269,7 +268,7 @@ def _run(program: scan.Program, worlds: int, runs: int, horizon: int, seed: int)
     """The transcripts of each world, float32 [runs, numbers]."""
     replica = np.arange(worlds * runs, dtype=np.uint32)
     world = np.repeat(np.arange(worlds, dtype=np.float32), runs)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = tiles.cores()
 
     def lanes(first: int, size: int) -> scan.Lanes:
         some = slice(first, first + size)

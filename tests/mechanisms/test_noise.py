@@ -100,5 +100,7 @@ def test_the_audit_of_discrete_noise():
 def test_bad_noise_is_named():
     with pytest.raises(ValueError, match="noise must be"):
         counters.hybrid(num_streams=1, epsilon=1.0, noise="laplace")
+    with pytest.raises(ValueError, match="for which claims are proved"):
+        counters.hybrid(num_streams=1, epsilon=1.0, noise=noise.laplace._replace(make=lambda scale, z: 0.0 * z))
     with pytest.raises(ValueError, match=r"noise must be noise\.laplace with these nodes"):
         counters.hybrid(num_streams=1, epsilon=1.0, nodes=counters.honaker, noise=noise.discrete_laplace)
