@@ -57,6 +57,13 @@ class Round(NamedTuple):
     context: PyTree
 
 
+class ActionKind(NamedTuple):
+    """What an action looks like: its shape, and its type by name."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
 class Problem(NamedTuple):
     """Where users come from. Nothing of its randomness depends on what the policy does.
 
@@ -67,13 +74,14 @@ class Problem(NamedTuple):
       draws: what context and respond need, drawn in each round.
       setup: (setup draws) -> instance: what this seed meets.
       preview: (instance, setup draws) -> one user's raw reply about everything, which some published algorithms start from.
-      context: (instance, draws) -> context of the round.
-      respond: (instance, action, draws) -> the user's raw feedback.
-      regret: (instance, action) -> expected regret of the round, float32 ().
+      context: (instance, t, draws) -> context of round t.
+      respond: (instance, round, action, draws) -> the user's raw feedback.
+      regret: (instance, round, action) -> expected regret of the round, float32 ().
       legal: (instance, action) -> bool (): whether the action is one of the problem's at all. Looked at at checkpoints.
       shared: what else policies of the family take as arguments, by name, such as the oracle of a semi-bandit; a study fills it in.
-      realised: (instance, action, draws) -> what the round lost by its draws, float32 (), to be recorded beside the expected regret
+      realised: (instance, round, action, draws) -> what the round lost by its draws, float32 (), to be recorded beside the expected regret
         as ``realised_regret``; None, as usual, for no such record.
+      action: shape and type of an action, such as ``ActionKind((2,), "float32")``; None for a list of items, int32 [list_len].
     """
 
     sizes: Mapping[str, int]
@@ -81,12 +89,13 @@ class Problem(NamedTuple):
     draws: Draws
     setup: Callable[[Mapping[str, Array]], PyTree]
     preview: Callable[[PyTree, Mapping[str, Array]], PyTree]
-    context: Callable[[PyTree, Mapping[str, Array]], PyTree]
-    respond: Callable[[PyTree, Array, Mapping[str, Array]], PyTree]
-    regret: Callable[[PyTree, Array], Array]
+    context: Callable[[PyTree, Array, Mapping[str, Array]], PyTree]
+    respond: Callable[[PyTree, Round, Array, Mapping[str, Array]], PyTree]
+    regret: Callable[[PyTree, Round, Array], Array]
     legal: Callable[[PyTree, Array], Array]
     shared: Mapping[str, Any] = MappingProxyType({})
-    realised: Callable[[PyTree, Array, Mapping[str, Array]], Array] | None = None
+    realised: Callable[[PyTree, Round, Array, Mapping[str, Array]], Array] | None = None
+    action: ActionKind | None = None
 
 
 LOSSES = ("regret", "realised_regret")
@@ -168,7 +177,10 @@ class Policy(NamedTuple):
     other. Noise of a central policy is drawn on the server and added in ``update``. In a cascade the action is int32 [list_len],
     the items from the top; the feedback is the position of the click, int32 (), from 0, and list_len if there is none. In a K-armed
     bandit the action is int32 [1], a list of one arm, and the feedback the reward, int32 (). In a semi-bandit the action is a super arm,
-    int32 [list_len], a place without an arm holding num_base_arms, and the feedback the bit of each place, int32 [list_len].
+    int32 [list_len], a place without an arm holding num_base_arms, and the feedback the bit of each place, int32 [list_len]. In a
+    contextual bandit the context is the features of all actions, float32 [num_actions, dim], the action int32 [1], the number of one of
+    them, and the feedback the reward, float32 (). In convex optimisation the action is a point, float32 [dim], and the feedback its loss,
+    float32 (), or two points, [2, dim], and two losses, [2].
 
     Attributes:
       claim: what the policy says about privacy. It is the author's word: nothing here proves it.

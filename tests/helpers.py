@@ -4,12 +4,17 @@ import functools
 import inspect
 import itertools
 
+import jax.numpy as jnp
+
 from jaxbandits import oracles, policies, problems
+from jaxbandits.core import Round
 
 CASCADE = {name: getattr(policies.cascade, name) for name in policies.cascade.__all__}
 ARMED = {name: getattr(policies.armed, name) for name in policies.armed.__all__}
 SEMI_BANDIT = {name: getattr(policies.semi_bandit, name) for name in policies.semi_bandit.__all__}
 POLICIES = {**CASCADE, **ARMED, **SEMI_BANDIT}
+ROUND = Round(t=jnp.int32(1), context=())
+"""The first round of a problem without contexts."""
 VALUES = {"epsilon": 1.0, "delta": 1e-3, "horizon": 1000}
 
 

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import Draws, Round, fingerprint
+from jaxbandits.core import Draws, Problem, Round, fingerprint
 from jaxbandits.engine.draws import GENERATOR
 from jaxbandits.engine.fence import unfenced
 from jaxbandits.engine.scan import CHUNK, Lanes, Program, first_lane
@@ -115,22 +115,19 @@ def _rehearse(program: Program, lanes: Lanes) -> Rehearsal:
     setup, t = _numbers(trace, problem.setup_draws), jax.ShapeDtypeStruct((), jnp.int32)
     instance = ask("setup", setup)
     state = play("init", ask("preview", instance, setup))
-    round_ = Round(t=t, context=ask("context", instance, users))  # pyright: ignore[reportArgumentType]
+    round_ = Round(t=t, context=ask("context", instance, t, users))  # pyright: ignore[reportArgumentType]
     action = play("act", state, round_, server)
-    length = problem.sizes.get("list_len", 1 if "num_arms" in problem.sizes else None)
-    if not hasattr(action, "dtype") or action.dtype != jnp.int32 or (length is not None and action.shape != (length,)):
-        wanted = "int32" if length is None else f"int32[{length}]"
-        raise ValueError(f"act must return {wanted}, the items of the list; got {_kinds(action)}")
-    message = play("report", round_, action, ask("respond", instance, action, users), device)
+    _check_action(problem, action)
+    message = play("report", round_, action, ask("respond", instance, round_, action, users), device)
     after = play("update", state, t, action, message, server)
     if jax.tree.structure(after) != jax.tree.structure(state) or _kinds(after) != _kinds(state):
         same = "a state of the same structure, shapes and types as init"
         raise ValueError(f"update must return {same}: {_kinds(state)}; got {_kinds(after)}")
     if policy.settle is not None and _kinds(play("settle", state)) != _kinds(state):
         raise ValueError(f"settle must return a state of the same shapes and types as init: {_kinds(state)}")
-    losses = {"regret": ask("regret", instance, action)}
+    losses = {"regret": ask("regret", instance, round_, action)}
     if problem.realised is not None:
-        losses["realised_regret"] = ask("realised", instance, action, users)
+        losses["realised_regret"] = ask("realised", instance, round_, action, users)
     for name, loss in losses.items():
         if _kinds(loss) != "float32[]":
             raise ValueError(f"{name} must return float32[]; got {_kinds(loss)}")
@@ -138,6 +135,19 @@ def _rehearse(program: Program, lanes: Lanes) -> Rehearsal:
     words = sum(d.words for group in (problem.draws, policy.device_draws, policy.server_draws) for d in group.values())
     kept = sum(math.prod(x.shape) * np.dtype(x.dtype).itemsize for x in jax.tree.leaves((instance, state)))
     return Rehearsal(kept + 8 * CHUNK * words, shapes, trace.digest())
+
+
+def _check_action(problem: Problem, action: Any) -> None:
+    """Refuses what is no action of the problem, by its shape and type."""
+    if problem.action is not None:
+        shape, dtype = problem.action
+        if not hasattr(action, "dtype") or (action.shape, np.dtype(action.dtype).name) != (tuple(shape), dtype):
+            raise ValueError(f"act must return {dtype}{list(shape)}, an action of the problem; got {_kinds(action)}")
+        return
+    length = problem.sizes.get("list_len", 1 if "num_arms" in problem.sizes else None)
+    if not hasattr(action, "dtype") or action.dtype != jnp.int32 or (length is not None and action.shape != (length,)):
+        wanted = "int32" if length is None else f"int32[{length}]"
+        raise ValueError(f"act must return {wanted}, the items of the list; got {_kinds(action)}")
 
 
 def _metric(trace: _Tracer, name: str, metric: Callable, state: Any, instance: Any) -> Shape:

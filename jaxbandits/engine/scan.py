@@ -78,7 +78,7 @@ class _Beats(NamedTuple):
     respond: Callable
     report: Callable
     update: Callable
-    losses: dict[str, Callable]  # what is added up: (arguments, instance, action, draws) -> loss of the round
+    losses: dict[str, Callable]  # what is added up: (arguments, instance, t, context, action, draws) -> loss of the round
     legal: Callable
     settle: Callable | None
 
@@ -86,15 +86,22 @@ class _Beats(NamedTuple):
 def _beats(program: Program, lanes: Lanes) -> _Beats:
     problem, policy = first_lane(program.problem, lanes.problem), first_lane(program.policy, lanes.policy)
 
-    def of_problem(name):
-        return _each_lane(lambda args, *rest: getattr(program.problem(**args), name)(*rest), -1)
+    def see(args, instance, t, z):
+        return program.problem(**args).context(instance, t, z)
 
-    def expected(args, instance, action, z):
-        return program.problem(**args).regret(instance, action)
+    def respond(args, instance, t, context, action, z):
+        return program.problem(**args).respond(instance, Round(t=t, context=context), action, z)
 
-    def realised(args, instance, action, z):
-        return program.problem(**args).realised(instance, action, z)
+    def expected(args, instance, t, context, action, z):
+        return program.problem(**args).regret(instance, Round(t=t, context=context), action)
 
+    def realised(args, instance, t, context, action, z):
+        return program.problem(**args).realised(instance, Round(t=t, context=context), action, z)
+
+    def legal(args, instance, action):
+        return program.problem(**args).legal(instance, action)
+
+    in_round = (-1, -1, None, -1, -1, -1)
     losses = dict(zip(LOSSES, (expected,) if problem.realised is None else (expected, realised), strict=False))
 
     def act(args, state, t, context, z):
@@ -108,13 +115,13 @@ def _beats(program: Program, lanes: Lanes) -> _Beats:
 
     return _Beats(
         plan=draws.layout({draws.USERS: problem.draws, draws.DEVICE: policy.device_draws, draws.SERVER: policy.server_draws}),
-        see=of_problem("context"),
+        see=_each_lane(see, (-1, -1, None, -1)),
         act=_each_lane(act, (-1, -1, None, -1, -1)),
-        respond=of_problem("respond"),
+        respond=_each_lane(respond, in_round),
         report=_each_lane(report, (-1, None, -1, -1, -1, -1)),
         update=_each_lane(update, (-1, -1, None, -1, -1, -1)),
-        losses={name: _each_lane(loss, -1) for name, loss in losses.items()},
-        legal=of_problem("legal"),
+        losses={name: _each_lane(loss, in_round) for name, loss in losses.items()},
+        legal=_each_lane(legal, -1),
         settle=None if policy.settle is None else _each_lane(lambda args, state: program.policy(**args).settle(state), -1),
     )
 
@@ -136,7 +143,7 @@ def start(program: Program, lanes: Lanes) -> Carry:
 
     def first_action():
         z = jax.tree.map(lambda x: x[0], draws.generate(beats.plan, lanes.seed, lanes.replica, jnp.ones((1,), jnp.int32)))
-        context = beats.see(lanes.problem, instance, z[draws.USERS])
+        context = beats.see(lanes.problem, instance, jnp.int32(1), z[draws.USERS])
         return beats.act(lanes.policy, state, jnp.int32(1), context, z[draws.SERVER])
 
     shape = jax.eval_shape(first_action)
@@ -168,13 +175,14 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
     def play(carry: Carry, z) -> Carry:
         t = carry.t + 1
         users, device, server = z[draws.USERS], z[draws.DEVICE], z[draws.SERVER]
-        context = beats.see(lanes.problem, carry.instance, users)
+        context = beats.see(lanes.problem, carry.instance, t, users)
         action = beats.act(lanes.policy, carry.state, t, context, server)
-        feedback = once(beats.respond(lanes.problem, carry.instance, action, users))
+        feedback = once(beats.respond(lanes.problem, carry.instance, t, context, action, users))
         message = beats.report(lanes.policy, t, context, action, feedback, device)
         state = beats.update(lanes.policy, carry.state, t, action, message, server)
         lost = {
-            name: sums.grown(total, beats.losses[name](lanes.problem, carry.instance, action, users)) for name, total in carry.lost.items()
+            name: sums.grown(total, beats.losses[name](lanes.problem, carry.instance, t, context, action, users))
+            for name, total in carry.lost.items()
         }
         return Carry(t=t, instance=carry.instance, state=state, lost=lost, action=action)
 

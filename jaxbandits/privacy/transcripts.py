@@ -117,10 +117,10 @@ class _Shapes(NamedTuple):
 def _shapes(problem: Problem, policy: Policy) -> _Shapes:
     def play(z):
         instance = problem.setup(z["setup"])
-        preview, round_ = problem.preview(instance, z["setup"]), Round(jnp.int32(1), problem.context(instance, z["users"]))
+        preview, round_ = problem.preview(instance, z["setup"]), Round(jnp.int32(1), problem.context(instance, jnp.int32(1), z["users"]))
         state = policy.init(preview)
         action = policy.act(state, round_, z["server"])
-        feedback = problem.respond(instance, action, z["users"])
+        feedback = problem.respond(instance, round_, action, z["users"])
         message = policy.report(round_, action, feedback, z["device"])
         return _Shapes(preview, feedback, message, action, _released(policy, policy.update(state, round_.t, action, message, z["server"])))
 

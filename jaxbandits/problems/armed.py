@@ -55,12 +55,12 @@ def armed(*, means: ArrayLike, rewards: Rewards = bernoulli, realised_regret: bo
         best = jnp.argmax(given).astype(jnp.int32)
         return ArmedInstance(labels=labels, means=lanes.take(given, labels), best=jnp.max(given), best_label=best)
 
-    def respond(instance, action, z):
+    def respond(instance, round_, action, z):
         return rewards.sample(lanes.take(instance.labels, action)[0], lanes.take(instance.means, action)[0], z)
 
-    def realised(instance, action, z):
+    def realised(instance, round_, action, z):
         twin = rewards.sample(instance.best_label, instance.best, {name: z[_TWIN + name] for name in rewards.draws})
-        return twin.astype(jnp.float32) - respond(instance, action, z).astype(jnp.float32)
+        return twin.astype(jnp.float32) - respond(instance, round_, action, z).astype(jnp.float32)
 
     twins = {_TWIN + name: draw for name, draw in rewards.draws.items()} if realised_regret else {}
     return Problem(
@@ -69,9 +69,9 @@ def armed(*, means: ArrayLike, rewards: Rewards = bernoulli, realised_regret: bo
         draws={**rewards.draws, **twins},
         setup=setup,
         preview=lambda instance, z: (z["preview"] < instance.means).astype(jnp.int32),
-        context=lambda instance, z: (),
+        context=lambda instance, t, z: (),
         respond=respond,
-        regret=lambda instance, action: instance.best - lanes.take(instance.means, action)[0],
+        regret=lambda instance, round_, action: instance.best - lanes.take(instance.means, action)[0],
         legal=lambda instance, action: (action[0] >= 0) & (action[0] < num_arms),
         realised=realised if realised_regret else None,
     )

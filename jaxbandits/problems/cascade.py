@@ -16,7 +16,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from jaxbandits import validate
-from jaxbandits.core import Draws, Problem
+from jaxbandits.core import Draws, Problem, Round
 from jaxbandits.engine import draws, lanes
 
 
@@ -53,7 +53,7 @@ def _preview(instance: CascadeInstance, z) -> Array:
     return (z["preview"] >= instance.skip).astype(jnp.int32)
 
 
-def _respond(instance: CascadeInstance, action: Array, z) -> Array:
+def _respond(instance: CascadeInstance, round_: Round, action: Array, z) -> Array:
     """The position of the click, from 0, or list_len if there is none; int32 ()."""
     skip = lanes.take(instance.skip, action)
     passed, click = jnp.ones_like(skip[0]), jnp.zeros_like(action[0])
@@ -63,7 +63,7 @@ def _respond(instance: CascadeInstance, action: Array, z) -> Array:
     return click
 
 
-def _regret(instance: CascadeInstance, action: Array) -> Array:
+def _regret(instance: CascadeInstance, round_: Round, action: Array) -> Array:
     skip = lanes.take(instance.skip, action)
     passed, better, as_good = jnp.ones_like(skip[0]), jnp.zeros_like(action[0]), skip[0] <= instance.worst_best
     for k in range(action.shape[0]):
@@ -91,7 +91,7 @@ def _problem(num_items: int, list_len: int, setup_draws: Draws, setup) -> Proble
         draws={"click": draws.uniform()},
         setup=setup,
         preview=_preview,
-        context=lambda instance, z: (),
+        context=lambda instance, t, z: (),
         respond=_respond,
         regret=_regret,
         legal=_legal,

@@ -61,10 +61,10 @@ def semi_bandit(*, means: ArrayLike, oracle: Oracle) -> Problem:
         optimum = oracle.reward(read(mine, best), best)
         return SemiBanditInstance(labels=labels, means=mine, target=np.float32(oracle.alpha * oracle.beta) * optimum)
 
-    def respond(instance, action, z):
+    def respond(instance, round_, action, z):
         return ((z["reply"] < read(instance.means, action)) & present(action, m)).astype(jnp.int32)
 
-    def regret(instance, action):
+    def regret(instance, round_, action):
         lost = instance.target - oracle.reward(read(instance.means, action), action)
         return jnp.where(jnp.abs(lost) > oracle.list_len * ROUNDING, lost, 0.0) if exact else lost
 
@@ -74,7 +74,7 @@ def semi_bandit(*, means: ArrayLike, oracle: Oracle) -> Problem:
         draws={"reply": draws.uniform((oracle.list_len,))},
         setup=setup,
         preview=lambda instance, z: (z["preview"] < instance.means).astype(jnp.int32),
-        context=lambda instance, z: (),
+        context=lambda instance, t, z: (),
         respond=respond,
         regret=regret,
         legal=lambda instance, action: all_different(action, m) & jnp.all(action <= m) & oracle.legal(action),

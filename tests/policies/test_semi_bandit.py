@@ -16,6 +16,7 @@ from jaxbandits.policies import responses
 from jaxbandits.policies import semi_bandit as policies
 from jaxbandits.policies.semi_bandit import assemble
 from jaxbandits.problems import linear, semi_bandit
+from tests.helpers import ROUND
 
 SETS = oracles.top_k(num_base_arms=8, list_len=3)
 PATHS = oracles.path(edges=[("s", "a"), ("a", "t"), ("s", "b"), ("b", "t"), ("s", "t")], source="s", target="t")
@@ -158,7 +159,7 @@ def test_a_super_arm_of_another_kind_shows():
     groups = oracles.partition(groups=[0, 0, 1, 1])
     problem = semi_bandit(means=[0.9, 0.8, 0.2, 0.1], oracle=groups)
     instance = problem.setup({"order": jnp.zeros((2, 4), jnp.uint32), "preview": jnp.zeros(4)})
-    assert float(problem.regret(instance, jnp.asarray([0, 1], jnp.int32))) == pytest.approx(1.1 - 1.7)
+    assert float(problem.regret(instance, ROUND, jnp.asarray([0, 1], jnp.int32))) == pytest.approx(1.1 - 1.7)
     study = Study(
         problem=partial(semi_bandit, means=[0.9, 0.8, 0.2, 0.1], oracle=groups),
         policies={"p": partial(policies.cucb, oracle=oracles.top_k(num_base_arms=4, list_len=2))},

@@ -14,6 +14,7 @@ from jaxbandits.engine import draws
 from jaxbandits.policies import armed as policies
 from jaxbandits.policies import cascade
 from jaxbandits.problems import armed
+from tests.helpers import ROUND
 
 MEANS = (0.9, 0.5, 0.5, 0.1)
 
@@ -29,14 +30,14 @@ def test_rewards_follow_the_means():
     problem, arms, _ = instance()
     u = (np.arange(10_000, dtype=np.float32) + 0.5) / 10_000
     for arm in range(4):
-        reward = jax.vmap(lambda u, arm=arm: problem.respond(arms, jnp.array([arm], jnp.int32), {"reward": u}))(u)
+        reward = jax.vmap(lambda u, arm=arm: problem.respond(arms, ROUND, jnp.array([arm], jnp.int32), {"reward": u}))(u)
         assert reward.dtype == jnp.int32
         assert reward.mean() == pytest.approx(float(arms.means[arm]), abs=1e-4)
 
 
 def test_regret_is_the_gap_and_exactly_0_for_a_best_arm():
     problem, arms, _ = instance()
-    lost = [float(problem.regret(arms, jnp.array([a], jnp.int32))) for a in range(4)]
+    lost = [float(problem.regret(arms, ROUND, jnp.array([a], jnp.int32))) for a in range(4)]
     assert sorted(lost) == pytest.approx([0.0, 0.4, 0.4, 0.8])
     assert min(lost) == 0.0
     assert [bool(problem.legal(arms, jnp.array([a], jnp.int32))) for a in (-1, 0, 3, 4)] == [False, True, True, False]

@@ -9,6 +9,7 @@ import pytest
 
 from jaxbandits.engine import draws
 from jaxbandits.problems import cascade, linear, two_level, uniform_cascade
+from tests.helpers import ROUND
 
 SEEDS = 4000
 
@@ -52,7 +53,7 @@ def test_click_law_by_inversion_of_the_uniform():
     grid = jnp.asarray((np.arange(100_000) + 0.5) / 100_000, jnp.float32)
     for action in itertools.permutations(range(3)):
         action = jnp.array(action, jnp.int32)
-        clicks = jax.vmap(lambda u, action=action: problem.respond(instance, action, {"click": u}))(grid)
+        clicks = jax.vmap(lambda u, action=action: problem.respond(instance, ROUND, action, {"click": u}))(grid)
         passed = np.cumprod([1.0, *(1 - w[list(action)])])
         expected = [*(w[list(action)] * passed[:-1]), passed[-1]]
         np.testing.assert_allclose(np.bincount(clicks, minlength=4) / 100_000, expected, atol=3e-5)
@@ -64,7 +65,7 @@ def test_regret_is_that_of_the_set_and_not_of_its_order():
     w = 1 - np.asarray(instance.skip, np.float64)
     for action in itertools.permutations(range(4), 2):
         expected = np.prod(1 - w[list(action)]) - 0.5 * 0.3
-        np.testing.assert_allclose(problem.regret(instance, jnp.array(action, jnp.int32)), expected, atol=1e-7)
+        np.testing.assert_allclose(problem.regret(instance, ROUND, jnp.array(action, jnp.int32)), expected, atol=1e-7)
 
 
 def test_regret_of_every_best_list_is_exactly_zero():
@@ -74,7 +75,7 @@ def test_regret_of_every_best_list_is_exactly_zero():
     w = 1 - np.asarray(instance.skip, np.float64)
     for action in itertools.permutations(range(6), 3):
         best = sorted(np.round(w[list(action)], 4)) == [0.53, 0.53, 0.77]
-        regret = float(problem.regret(instance, jnp.array(action, jnp.int32)))
+        regret = float(problem.regret(instance, ROUND, jnp.array(action, jnp.int32)))
         assert (regret == 0.0) == best
         assert regret >= 0
 

@@ -12,6 +12,7 @@ from jaxbandits.policies import armed, cascade, semi_bandit
 from jaxbandits.problems import cascade as cascade_problem
 from jaxbandits.problems import linear
 from jaxbandits.problems import semi_bandit as problem
+from tests.helpers import ROUND
 
 MEANS = [0.75, 0.5, 0.5, 0.25, 0.125]
 SETS = oracles.top_k(num_base_arms=5, list_len=2)
@@ -29,8 +30,8 @@ def test_replies_are_bits_of_the_means():
     """A reply is 1 for the draws below the mean of its arm, and never for a place without an arm."""
     it, instance = made(PATHS)
     u = jnp.asarray([0.1, 0.45])
-    assert it.respond(instance, jnp.asarray([2, 3], jnp.int32), {"reply": u}).tolist() == [1, 0]
-    assert it.respond(instance, jnp.asarray([4, 5], jnp.int32), {"reply": jnp.zeros(2)}).tolist() == [1, 0]
+    assert it.respond(instance, ROUND, jnp.asarray([2, 3], jnp.int32), {"reply": u}).tolist() == [1, 0]
+    assert it.respond(instance, ROUND, jnp.asarray([4, 5], jnp.int32), {"reply": jnp.zeros(2)}).tolist() == [1, 0]
     assert it.preview(instance, {"preview": jnp.full(5, 0.3)}).tolist() == [1, 1, 1, 0, 0]
 
 
@@ -48,7 +49,7 @@ def test_regret_is_the_gap_to_the_best_super_arm(oracle):
     actions = [a for a in itertools.product(range(6), repeat=oracle.list_len) if bool(it.legal(instance, jnp.asarray(a, jnp.int32)))]
     means = np.append(np.asarray(instance.means, np.float64), np.nan)
     rewards = np.array([float(oracle.reward(jnp.asarray(means[list(a)], jnp.float32), jnp.asarray(a, jnp.int32))) for a in actions])
-    regret = np.array([float(it.regret(instance, jnp.asarray(a, jnp.int32))) for a in actions])
+    regret = np.array([float(it.regret(instance, ROUND, jnp.asarray(a, jnp.int32))) for a in actions])
     gap = rewards.max() - rewards
     np.testing.assert_allclose(regret, gap, atol=1e-6)
     assert (regret[gap < 1e-6] == 0).all()

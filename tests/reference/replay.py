@@ -74,7 +74,11 @@ def replay(problem, factory, swept, seed, replica, horizon):
     update = _each_lane(
         lambda args, state, t, action, message, z: factory(**args).update(state, t, action, message, z), (-1, -1, None, -1, -1, -1)
     )
-    see, respond, lose = (_each_lane(getattr(problem, name), -1) for name in ("context", "respond", "regret"))
+    see = _each_lane(problem.context, (-1, None, -1))
+    respond = _each_lane(
+        lambda instance, t, context, action, z: problem.respond(instance, Round(t, context), action, z), (-1, None, -1, -1, -1)
+    )
+    lose = _each_lane(lambda instance, t, context, action: problem.regret(instance, Round(t, context), action), (-1, None, -1, -1))
 
     @jax.jit
     def play(args, at_start, rounds):
@@ -82,12 +86,12 @@ def replay(problem, factory, swept, seed, replica, horizon):
 
         def one(state, round_and_numbers):
             t, z = round_and_numbers
-            context = see(instance, z[draws.USERS])
+            context = see(instance, t, z[draws.USERS])
             action = act(args, state, t, context, z[draws.SERVER])
-            feedback = once(respond(instance, action, z[draws.USERS]))
+            feedback = once(respond(instance, t, context, action, z[draws.USERS]))
             message = report(args, t, context, action, feedback, z[draws.DEVICE])
             state = update(args, state, t, action, message, z[draws.SERVER])
-            return state, (action, feedback, lose(instance, action))
+            return state, (action, feedback, lose(instance, t, context, action))
 
         _, kept = jax.lax.scan(one, state, (numbered, rounds))
         return instance, preview, kept
