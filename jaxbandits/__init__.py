@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from jaxbandits import mechanisms, oracles, policies, privacy, problems, stats, theory
+from jaxbandits import domains, links, mechanisms, oracles, policies, privacy, problems, stats, theory
 from jaxbandits.core import Claim, Draw, Policy, Problem, Round
 from jaxbandits.run import run
 from jaxbandits.study import Study, linear_checkpoints, log_checkpoints
@@ -15,7 +15,9 @@ __all__ = [
     "Problem",
     "Round",
     "Study",
+    "domains",
     "linear_checkpoints",
+    "links",
     "log_checkpoints",
     "mechanisms",
     "oracles",

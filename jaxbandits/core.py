@@ -51,10 +51,12 @@ class Round(NamedTuple):
     Attributes:
       t: int32 (), the number of the round, from 1.
       context: what the decision may look at; () if the problem has none.
+      broadcast: what the server tells all devices in this round; only ``report`` gets it, and () if the policy has none.
     """
 
     t: Array
     context: PyTree
+    broadcast: PyTree = ()
 
 
 class ActionKind(NamedTuple):
@@ -194,6 +196,8 @@ class Policy(NamedTuple):
         terms into a compensated one; None if nothing.
       released: state -> what the noise of a trusted server has let out so far, beside the actions: what the claim of a central policy
         covers, and what an audit looks at; None for the actions alone.
+      broadcast: state -> what the server tells all devices in each round, which ``report`` finds in ``round.broadcast``; None for nothing.
+        It is made of messages, so it is as private as they are.
       derived: arguments that the factory worked out itself on the host in float64, such as a calibrated sigma, by name. A sweep
         hands them back to the factory, so that nothing costly or delicate is traced; they default to None in its signature.
     """
@@ -207,7 +211,13 @@ class Policy(NamedTuple):
     update: Callable[[PyTree, Array, Array, PyTree, Mapping[str, Array]], PyTree]
     settle: Callable[[PyTree], PyTree] | None = None
     released: Callable[[PyTree], PyTree] | None = None
+    broadcast: Callable[[PyTree], PyTree] | None = None
     derived: Mapping[str, Any] = MappingProxyType({})
+
+
+def told(policy: Policy, state: PyTree) -> PyTree:
+    """What the server tells all devices; () if nothing."""
+    return () if policy.broadcast is None else policy.broadcast(state)
 
 
 def fingerprint(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxbandits.core import NON_PRIVATE, Bound, Claim, Draw, Policy, Problem
 
-FAMILY = ("num_items", "list_len", "num_arms", "oracle")
+FAMILY = ("num_items", "list_len", "num_arms", "oracle", "dim", "domain")
 """Arguments that tell families of problems apart: a policy that takes one does not play a problem without it."""
 
 

@@ -118,7 +118,9 @@ def _rehearse(program: Program, lanes: Lanes) -> Rehearsal:
     round_ = Round(t=t, context=ask("context", instance, t, users))  # pyright: ignore[reportArgumentType]
     action = play("act", state, round_, server)
     _check_action(problem, action)
-    message = play("report", round_, action, ask("respond", instance, round_, action, users), device)
+    feedback = ask("respond", instance, round_, action, users)
+    broadcast = () if policy.broadcast is None else play("broadcast", state)
+    message = play("report", round_._replace(broadcast=broadcast), action, feedback, device)
     after = play("update", state, t, action, message, server)
     if jax.tree.structure(after) != jax.tree.structure(state) or _kinds(after) != _kinds(state):
         same = "a state of the same structure, shapes and types as init"

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxbandits.core import LOSSES, Bound, PyTree, Round
+from jaxbandits.core import LOSSES, Bound, PyTree, Round, told
 from jaxbandits.engine import draws, sums
 from jaxbandits.engine.fence import once
 
@@ -107,8 +107,9 @@ def _beats(program: Program, lanes: Lanes) -> _Beats:
     def act(args, state, t, context, z):
         return program.policy(**args).act(state, Round(t=t, context=context), z)
 
-    def report(args, t, context, action, feedback, z):
-        return program.policy(**args).report(Round(t=t, context=context), action, feedback, z)
+    def report(args, state, t, context, action, feedback, z):
+        policy = program.policy(**args)
+        return policy.report(Round(t=t, context=context, broadcast=told(policy, state)), action, feedback, z)
 
     def update(args, state, t, action, message, z):
         return program.policy(**args).update(state, t, action, message, z)
@@ -118,7 +119,7 @@ def _beats(program: Program, lanes: Lanes) -> _Beats:
         see=_each_lane(see, (-1, -1, None, -1)),
         act=_each_lane(act, (-1, -1, None, -1, -1)),
         respond=_each_lane(respond, in_round),
-        report=_each_lane(report, (-1, None, -1, -1, -1, -1)),
+        report=_each_lane(report, (-1, -1, None, -1, -1, -1, -1)),
         update=_each_lane(update, (-1, -1, None, -1, -1, -1)),
         losses={name: _each_lane(loss, in_round) for name, loss in losses.items()},
         legal=_each_lane(legal, -1),
@@ -178,7 +179,7 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
         context = beats.see(lanes.problem, carry.instance, t, users)
         action = beats.act(lanes.policy, carry.state, t, context, server)
         feedback = once(beats.respond(lanes.problem, carry.instance, t, context, action, users))
-        message = beats.report(lanes.policy, t, context, action, feedback, device)
+        message = beats.report(lanes.policy, carry.state, t, context, action, feedback, device)
         state = beats.update(lanes.policy, carry.state, t, action, message, server)
         lost = {
             name: sums.grown(total, beats.losses[name](lanes.problem, carry.instance, t, context, action, users))

@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array
 
 from jaxbandits import factories, validate
-from jaxbandits.core import Bound, Claim, Policy, Problem, PyTree, Round, fingerprint
+from jaxbandits.core import Bound, Claim, Policy, Problem, PyTree, Round, fingerprint, told
 from jaxbandits.engine import draws, rehearsal, scan, tiles
 from jaxbandits.privacy import replies
 
@@ -91,6 +91,7 @@ class _Watched:
             act=lambda seen, round_, z: inner.act(seen.state, round_, z),
             report=report,
             update=update,
+            broadcast=None if inner.broadcast is None else lambda seen: told(inner, seen.state),
             settle=None if inner.settle is None else lambda seen: seen._replace(state=inner.settle(seen.state)),
         )
 
@@ -121,7 +122,7 @@ def _shapes(problem: Problem, policy: Policy) -> _Shapes:
         state = policy.init(preview)
         action = policy.act(state, round_, z["server"])
         feedback = problem.respond(instance, round_, action, z["users"])
-        message = policy.report(round_, action, feedback, z["device"])
+        message = policy.report(round_._replace(broadcast=told(policy, state)), action, feedback, z["device"])
         return _Shapes(preview, feedback, message, action, _released(policy, policy.update(state, round_.t, action, message, z["server"])))
 
     declared = {"setup": problem.setup_draws, "users": problem.draws, "device": policy.device_draws, "server": policy.server_draws}

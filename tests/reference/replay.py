@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import Round
+from jaxbandits.core import Round, told
 from jaxbandits.engine import draws
 from jaxbandits.engine.fence import once
 
@@ -68,8 +68,10 @@ def replay(problem, factory, swept, seed, replica, horizon):
 
     act = _each_lane(lambda args, state, t, context, z: factory(**args).act(state, Round(t, context), z), (-1, -1, None, -1, -1))
     report = _each_lane(
-        lambda args, t, context, action, feedback, z: factory(**args).report(Round(t, context), action, feedback, z),
-        (-1, None, -1, -1, -1, -1),
+        lambda args, state, t, context, action, feedback, z: factory(**args).report(
+            Round(t, context, told(factory(**args), state)), action, feedback, z
+        ),
+        (-1, -1, None, -1, -1, -1, -1),
     )
     update = _each_lane(
         lambda args, state, t, action, message, z: factory(**args).update(state, t, action, message, z), (-1, -1, None, -1, -1, -1)
@@ -89,7 +91,7 @@ def replay(problem, factory, swept, seed, replica, horizon):
             context = see(instance, t, z[draws.USERS])
             action = act(args, state, t, context, z[draws.SERVER])
             feedback = once(respond(instance, t, context, action, z[draws.USERS]))
-            message = report(args, t, context, action, feedback, z[draws.DEVICE])
+            message = report(args, state, t, context, action, feedback, z[draws.DEVICE])
             state = update(args, state, t, action, message, z[draws.SERVER])
             return state, (action, feedback, lose(instance, t, context, action))
 

@@ -1,0 +1,269 @@
+"""Small symmetric systems, one a lane, solved for all lanes at once with lanes on the last axis.
+
+Regressions of a bandit have few unknowns, and a matrix library that factors one small matrix after the other spends its time on calls.
+Here every step of a Cholesky factorisation is one loop over all lanes. A symmetric matrix is packed: its lower triangle, column by
+column, float32 [dim (dim + 1) / 2].
+"""
+
+import functools
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxbandits.engine.batching import elementwise, lanes_last
+from jaxbandits.engine.fence import fence
+
+
+@functools.lru_cache(maxsize=64)
+def places(dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column of each number of a packed matrix, int [dim (dim + 1) / 2]."""
+    column, row = np.triu_indices(dim)
+    return row, column
+
+
+def packed_size(dim: int) -> int:
+    """The numbers of a packed matrix."""
+    return dim * (dim + 1) // 2
+
+
+def _diagonal(dim: int) -> np.ndarray:
+    """Where the diagonal is in a packed matrix."""
+    row, column = places(dim)
+    return np.flatnonzero(row == column)
+
+
+def identity(dim: int) -> np.ndarray:
+    """The packed identity, float32."""
+    row, column = places(dim)
+    return (row == column).astype(np.float32)
+
+
+def _outer(x: Array) -> Array:
+    row, column = places(x.shape[0])
+    return fence(lambda x: x[row] * x[column])(x)
+
+
+_outer_helper = lanes_last(_outer)
+
+
+def outer(x: Array) -> Array:
+    """The packed matrix x x'. x: [dim]."""
+    return _outer_helper(x)
+
+
+def unpacked(packed: Array, dim: int) -> Array:
+    """The whole matrix, [dim, dim]; for metrics and tests."""
+    row, column = places(dim)
+    where = np.zeros((dim, dim), np.int32)
+    where[row, column] = where[column, row] = np.arange(len(row))
+    return packed[where]
+
+
+def _dot(a: Array, b: Array) -> Array:
+    return fence(lambda a, b: jnp.sum(a * b, axis=0))(a, b)
+
+
+_dot_helper = lanes_last(_dot)
+
+
+def dot(a: Array, b: Array) -> Array:
+    """The inner product. a, b: [dim] -> ()."""
+    return _dot_helper(a, b)
+
+
+def _times(table: Array, x: Array) -> Array:
+    return fence(lambda table, x: jnp.sum(table * x[None], axis=1))(table, x)
+
+
+_times_helper = lanes_last(_times)
+
+
+def times(table: Array, x: Array) -> Array:
+    """The product of a table of rows with a vector. table: [rows, dim]; x: [dim] -> [rows]."""
+    return _times_helper(table, x)
+
+
+def _row(table: Array, item: Array) -> Array:
+    def kernel(table, item):
+        rows, dim = table.shape[:2]
+        if table.ndim == 2 and item.ndim == 0:
+            return lax.dynamic_index_in_dim(table, item, keepdims=False)
+        if table.ndim == 2:  # shared by all lanes
+            return table.at[item].get(mode="promise_in_bounds").T
+        lane = lax.broadcasted_iota(jnp.int32, (dim, table.shape[-1]), 1)
+        place = (item[None] * dim + lax.broadcasted_iota(jnp.int32, lane.shape, 0)) * table.shape[-1] + lane
+        return table.reshape(-1).at[place].get(mode="promise_in_bounds")
+
+    return fence(kernel)(table, item)
+
+
+_row_helper = lanes_last(_row, shared=(0,))
+
+
+def row(table: Array, item: Array) -> Array:
+    """``table[item]``. table: [rows, dim]; item: int32 (), in bounds -> [dim]."""
+    return _row_helper(table, item)
+
+
+@elementwise
+def _divided(x, square):
+    return x * lax.rsqrt(jnp.maximum(square, np.float32(1e-30)))
+
+
+def normalised(x: Array) -> Array:
+    """The vector at length 1; 0 stays 0. x: [dim]."""
+    return _divided(x, dot(x, x))
+
+
+@elementwise
+def _cut(x, square, radius):
+    return jnp.where(square > radius * radius, x * (radius * lax.rsqrt(jnp.maximum(square, np.float32(1e-30)))), x)
+
+
+def within(x: Array, radius: float | Array = 1.0) -> Array:
+    """The nearest vector of a ball about 0. x: [dim]; radius: ()."""
+    return _cut(x, dot(x, x), jnp.asarray(radius, jnp.float32))
+
+
+def _columns(packed: Array, ridge: Array, border: Array) -> list[Array]:
+    """The columns of the Cholesky factor of a bordered matrix [V + ridge I; border], and the pivots relative to the diagonal.
+
+    Column j has dim - j + rows entries: those of the factor from its diagonal on, and then the border's, which are the rows of
+    border L^-T: every row solved forward. In each the first entry is the root of the pivot.
+    """
+    dim = border.shape[1]
+    start = np.concatenate([[0], np.cumsum(np.arange(dim, 0, -1))])
+    columns: list[Array] = []
+    for j in range(dim):
+
+        def first(mine, ridge, side, j=j):
+            return jnp.concatenate([mine[:1] + ridge[None], mine[1:], side], axis=0)
+
+        column = fence(first)(packed[start[j] : start[j + 1]], ridge, border[:, j])
+
+        def less(column, *before, j=j):
+            for i, earlier in enumerate(before):
+                column = column - earlier[j - i :] * earlier[j - i][None]
+            return column
+
+        if j:
+            column = fence(less)(column, *columns)
+        columns.append(fence(lambda column: column * lax.rsqrt(jnp.maximum(column[0], _TINY))[None])(column))
+    return columns
+
+
+_TINY = np.float32(1e-30)
+
+
+def _margin(packed: Array, ridge: Array, columns: list[Array]) -> Array:
+    """How far the smallest pivot is from what rounding makes of 0: not above 0 if the matrix is not positive definite in float32."""
+    dim = len(columns)
+    where, tolerance = _diagonal(dim), np.float32(4 * dim * 2.0**-23)
+
+    def kernel(packed, ridge, *roots):
+        margin = jnp.full_like(ridge, jnp.inf)
+        for j, root in enumerate(roots):
+            # A pivot that was not positive left a root that is not either.
+            margin = jnp.minimum(margin, root * jnp.abs(root) - tolerance * jnp.abs(packed[where[j]] + ridge))
+        return margin
+
+    return fence(kernel)(packed, ridge, *(column[0] for column in columns))
+
+
+class Forms(NamedTuple):
+    """What a regression knows about some directions x, with M = V + ridge I and estimate M^-1 b."""
+
+    mean: Array  # [rows]: x' M^-1 b
+    square: Array  # [rows]: x' M^-1 x
+    ridge: Array  # (): that was needed
+
+
+def _raised(packed: Array, ridge: Array) -> Array:
+    dim = int((2 * packed.shape[0] + 0.25) ** 0.5)
+    where = _diagonal(dim)
+    return fence(lambda packed, ridge: jnp.maximum(2.0 * ridge, 1e-6 * (1.0 + jnp.max(jnp.abs(packed[where]), axis=0))))(packed, ridge)
+
+
+def _forms(packed: Array, ridge: Array, rows: Array, vector: Array) -> Forms:
+    num_rows, border = rows.shape[0], jnp.concatenate([rows, vector[None]], axis=0)
+
+    def attempt(state):
+        _, _, ridge = state
+        columns = _columns(packed, ridge, border)
+        tails = [column[-num_rows - 1 :] for column in columns]
+        mean = fence(lambda *tails: sum(tail[:-1] * tail[-1][None] for tail in tails))(*tails)
+        square = fence(lambda *tails: sum(tail[:-1] * tail[:-1] for tail in tails))(*tails)
+        bad = _margin(packed, ridge, columns) <= 0
+        # A lane raises its own ridge only, so that what it gets does not depend on the lanes beside it.
+        return lax.complex(mean, square), bad, jnp.where(bad, _raised(packed, ridge), ridge)
+
+    nothing = jnp.zeros((num_rows, *packed.shape[1:]), jnp.complex64)
+    found, _, ridge = lax.while_loop(lambda state: jnp.any(state[1]), attempt, (nothing, jnp.ones(ridge.shape, bool), ridge))
+    return Forms(mean=fence(lax.real)(found), square=fence(lax.imag)(found), ridge=ridge)
+
+
+_forms_helper = lanes_last(_forms)
+
+
+def forms(packed: Array, ridge: Array, rows: Array, vector: Array) -> Forms:
+    """Estimates and squared widths of some directions.
+
+    If V + ridge I is not positive definite in float32, as a noisy V may be, the ridge is doubled until it is.
+
+    Args:
+      packed: [dim (dim + 1) / 2], V.
+      ridge: (), at least 0.
+      rows: [rows, dim], the directions x.
+      vector: [dim], b.
+    """
+    return _forms_helper(packed, jnp.asarray(ridge, jnp.float32), rows, vector)
+
+
+def _solve(packed: Array, ridge: Array, vector: Array) -> Array:
+    columns = _columns(packed, ridge, vector[None])
+    return _back(columns, [column[-1] for column in columns])
+
+
+def _back(columns: list[Array], right: list[Array]) -> Array:
+    """L^-T right, by back substitution. The columns of L may have a border, which is not looked at."""
+    dim = len(columns)
+    solved: list[Array] = [right[-1]] * dim
+    for j in reversed(range(dim)):
+
+        def kernel(value, column, *later):
+            for i, x in enumerate(later, 1):
+                value = value - column[i] * x
+            return value / column[0]
+
+        solved[j] = fence(kernel)(right[j], columns[j], *solved[j + 1 :])
+    return jnp.stack(solved)
+
+
+_solve_helper = lanes_last(_solve)
+
+
+def solve(packed: Array, ridge: Array, vector: Array) -> Array:
+    """(V + ridge I)^-1 b for a matrix that is positive definite. packed: [dim (dim + 1) / 2]; ridge: (); vector: [dim] -> [dim]."""
+    return _solve_helper(packed, jnp.asarray(ridge, jnp.float32), vector)
+
+
+def _roots(packed: Array, x: Array) -> tuple[Array, Array]:
+    dim = x.shape[0]
+    columns = _columns(packed, jnp.zeros(packed.shape[1:], jnp.float32), jnp.zeros((0, dim, *packed.shape[1:]), jnp.float32))
+    row, column = places(dim)
+    flat = jnp.concatenate(columns)
+
+    def forward(flat, x):  # L x
+        return jnp.stack([sum(flat[k] * x[column[k]] for k in np.flatnonzero(row == i)) for i in range(dim)])
+
+    return fence(forward)(flat, x), _back(columns, list(x))
+
+
+_roots_helper = lanes_last(_roots)
+
+
+def roots(packed: Array, x: Array) -> tuple[Array, Array]:
+    """L x and L^-T x, with L the Cholesky factor of a positive definite matrix. packed: [dim (dim + 1) / 2]; x: [dim] -> [dim], [dim]."""
+    return _roots_helper(packed, x)

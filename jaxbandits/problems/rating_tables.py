@@ -1,0 +1,63 @@
+"""Tables of ratings, from a file or made up."""
+
+import pathlib
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from jaxbandits import validate
+
+
+def read_ratings(
+    source: Any, *, num_items: int = 20, user: str | int = "user", item: str | int = "item", rating: str | int = "rating", **options: Any
+) -> np.ndarray:
+    """A table of ratings, [num_users, num_items], of the first items and the users who rated any of them; 0 where there is no rating.
+
+    For the file ``ua.base`` of MovieLens 100K: ``read_ratings("ua.base", user=0, item=1, rating=2, sep="\\t", header=None)``.
+
+    Args:
+      source: a DataFrame, or a file that ``pandas.read_csv`` reads, a row for each rating.
+      num_items: how many items, those of the smallest names.
+      user, item, rating: columns.
+      **options: for ``pandas.read_csv``.
+
+    Raises:
+      ValueError: if a column is missing, or a rating is not from 1 to 5.
+    """
+    num_items = validate.size("num_items", num_items, 1)
+    if not isinstance(source, pd.DataFrame):
+        if not pathlib.Path(source).is_file():
+            raise ValueError(f"source must be a DataFrame or a file; got {str(source)!r}")
+        source = pd.read_csv(source, **options)
+    for name, column in (("user", user), ("item", item), ("rating", rating)):
+        if column not in source.columns:
+            raise ValueError(f"{name} must be a column, one of {', '.join(map(str, source.columns))}; got {column!r}")
+    values = pd.to_numeric(source[rating], errors="coerce")
+    if not values.between(1, 5).all():
+        raise ValueError(f"rating must be a column of numbers from 1 to 5; got {source[rating][~values.between(1, 5)].iloc[0]!r}")
+    first = np.sort(source[item].unique())[:num_items]
+    if len(first) < num_items:
+        raise ValueError(f"num_items must be at most the {len(first)} items that are rated; got {num_items}")
+    kept = pd.DataFrame({"user": source[user], "item": source[item], "rating": values})[source[item].isin(first)]
+    return kept.pivot_table(index="user", columns="item", values="rating", aggfunc="last", fill_value=0).to_numpy(np.float64)
+
+
+def simulate_ratings(*, num_users: int = 200, num_items: int = 20, seed: int = 0) -> pd.DataFrame:
+    """Made-up ratings in the format of ``read_ratings``: users and items with three hidden tastes, about half of the pairs rated.
+
+    Args:
+      num_users, num_items: how many.
+      seed: of the random numbers.
+
+    Raises:
+      ValueError: if an argument is out of range.
+    """
+    num_users, num_items = validate.size("num_users", num_users, 1), validate.size("num_items", num_items, 1)
+    rng = np.random.default_rng(validate.size("seed", seed, 0))
+    taste = rng.normal(size=(num_users, 3)) @ rng.normal(size=(3, num_items)) / 3**0.5
+    stars = np.clip(np.round(3 + taste + 0.5 * rng.normal(size=taste.shape)), 1, 5).astype(int)
+    rated = rng.random(taste.shape) < 0.5
+    rated[rng.integers(num_users, size=num_items), np.arange(num_items)] = True  # every item by someone
+    users, items = np.nonzero(rated)
+    return pd.DataFrame({"user": users, "item": items, "rating": stars[users, items]})
