@@ -249,6 +249,60 @@ def solve(packed: Array, ridge: Array, vector: Array) -> Array:
     return _solve_helper(packed, jnp.asarray(ridge, jnp.float32), vector)
 
 
+_NEWTON = 24
+"""Steps of a projection: each nearly doubles its digits, and the last ones only when it starts far outside."""
+
+
+def _project_in_norm(packed: Array, ridge: Array, point: Array, radius: Array) -> Array:
+    dim = point.shape[0]
+    row, column = places(dim)
+
+    def pulled(packed, ridge, point):  # (V + ridge I) point
+        rows = [jnp.zeros_like(point[0])] * dim
+        for k, (i, j) in enumerate(zip(row, column, strict=True)):
+            rows[i] = rows[i] + packed[k] * point[j]
+            if i != j:
+                rows[j] = rows[j] + packed[k] * point[i]
+        return jnp.stack(rows) + ridge[None] * point
+
+    right = fence(pulled)(packed, ridge, point)
+
+    def outside(found):
+        return jnp.sum(found * found, axis=0) > (radius * np.float32(1 + 1e-5)) ** 2
+
+    def step(state):
+        count, more, found = state
+        out = outside(found)
+        columns = _columns(packed, ridge + more, right[None])
+        forward = [c[-1] for c in columns]
+        here = _back(columns, forward)
+        length = jnp.sqrt(jnp.sum(here * here, axis=0))
+        again = _columns(packed, ridge + more, here[None])
+        square = sum(c[-1] * c[-1] for c in again)
+        # Newton's method for 1 / |found| = 1 / radius in the multiplier, from below: it never goes too far.
+        larger = more + length * length / jnp.maximum(square, _TINY) * (length - radius) / radius
+        return count + 1, jnp.where(out, jnp.maximum(larger, more), more), jnp.where(out[None], here, found)
+
+    start = jnp.zeros((), jnp.int32), jnp.zeros_like(ridge), point
+    count, more, found = lax.while_loop(lambda state: (state[0] < _NEWTON) & jnp.any(outside(state[2])), step, start)
+    return fence(lambda found: jnp.where(outside(found), radius / jnp.sqrt(jnp.sum(found * found, axis=0)), 1.0)[None] * found)(found)
+
+
+_project_helper = lanes_last(_project_in_norm)
+
+
+def project_in_norm(packed: Array, ridge: Array, point: Array, radius: Array) -> Array:
+    """The point of a ball about 0 that is nearest in the norm of V + ridge I.
+
+    Args:
+      packed: [dim (dim + 1) / 2], V.
+      ridge: (), at least 0, such that the sum is positive definite.
+      point: [dim].
+      radius: (), positive.
+    """
+    return _project_helper(packed, jnp.asarray(ridge, jnp.float32), point, jnp.asarray(radius, jnp.float32))
+
+
 def _roots(packed: Array, x: Array) -> tuple[Array, Array]:
     dim = x.shape[0]
     columns = _columns(packed, jnp.zeros(packed.shape[1:], jnp.float32), jnp.zeros((0, dim, *packed.shape[1:]), jnp.float32))

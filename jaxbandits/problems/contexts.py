@@ -127,6 +127,4 @@ def of_users(users: np.ndarray, items: np.ndarray) -> Contexts:
     def at(common, t, z):
         return features(linalg.row(jnp.asarray(mine), jnp.minimum((z["user"] * count).astype(jnp.int32), count - 1)))
 
-    return Contexts(
-        num_actions=len(items), dim=mine.shape[1], setup_draws={}, draws={"user": draws.uniform()}, setup=lambda z: (), at=at
-    )
+    return Contexts(num_actions=len(items), dim=mine.shape[1], setup_draws={}, draws={"user": draws.uniform()}, setup=lambda z: (), at=at)

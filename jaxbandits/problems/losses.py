@@ -365,6 +365,4 @@ def noisy(losses: Losses, *, deviation: float) -> Losses:
     def loss(target, t, point, z):
         return losses.loss(target, t, point, z) + size * z["answer"]
 
-    return losses._replace(
-        draws={**losses.draws, "answer": draws.normal()}, loss=loss, bound=losses.bound + 4 * float(deviation)
-    )
+    return losses._replace(draws={**losses.draws, "answer": draws.normal()}, loss=loss, bound=losses.bound + 4 * float(deviation))

@@ -21,6 +21,7 @@ class Replay(NamedTuple):
     device: dict[str, np.ndarray]
     server: dict[str, np.ndarray]
     action: np.ndarray  # [horizon, length of an action, lanes]
+    context: object  # each [horizon, ..., lanes]
     feedback: np.ndarray  # [horizon, lanes]
     regret: np.ndarray  # [lanes], over all rounds
 
@@ -93,7 +94,7 @@ def replay(problem, factory, swept, seed, replica, horizon):
             feedback = once(respond(instance, t, context, action, z[draws.USERS]))
             message = report(args, state, t, context, action, feedback, z[draws.DEVICE])
             state = update(args, state, t, action, message, z[draws.SERVER])
-            return state, (action, feedback, lose(instance, t, context, action))
+            return state, (action, context, feedback, lose(instance, t, context, action))
 
         _, kept = jax.lax.scan(one, state, (numbered, rounds))
         return instance, preview, kept
@@ -103,7 +104,7 @@ def replay(problem, factory, swept, seed, replica, horizon):
     streams = {draws.USERS: problem.draws, draws.DEVICE: policy.device_draws, draws.SERVER: policy.server_draws}
     rounds = _generate(streams, seed, replica, numbered)
     at_start = {name: value[0] for name, value in at_start.items()}
-    instance, preview, (action, feedback, lost) = jax.tree.map(np.asarray, play(swept, at_start, rounds))
+    instance, preview, (action, context, feedback, lost) = jax.tree.map(np.asarray, play(swept, at_start, rounds))
     return Replay(
         instance=instance,
         preview=preview,
@@ -111,6 +112,7 @@ def replay(problem, factory, swept, seed, replica, horizon):
         device=rounds[draws.DEVICE],
         server=rounds[draws.SERVER],
         action=action,
+        context=context,
         feedback=feedback,
         regret=lost.sum(axis=0, dtype=np.float64),
     )

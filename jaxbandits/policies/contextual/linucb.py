@@ -25,14 +25,14 @@ UNBOUNDED = "records are not cut to the bounds that sigma assumes, and sigma is 
 """Why LDP-LinUCB as printed has no guarantee."""
 
 
-def _policy(
+def noisy_regression(
     dim: int, release: Release, bounded: Callable[[Record], Record], confidence: Callable[[Array], Confidence], *, root: bool = True
 ) -> Policy:
+    """A policy that plays by the index of a regression on what users send."""
+
     def act(state, round_, z):
         at = confidence(round_.t)
-        return assemble.choose(
-            assemble.matrix_of(state.sums), assemble.vector_of(state.sums), round_.context, at, root=root
-        )
+        return assemble.choose(assemble.matrix_of(state.sums), assemble.vector_of(state.sums), round_.context, at, root=root)
 
     def report(round_, action, reward, z):
         one = bounded(assemble.record(round_, action, reward))
@@ -60,9 +60,7 @@ def as_printed(
     dim: int, num_vectors: int, epsilon: ArrayLike, delta: ArrayLike, sigma: ArrayLike, sensitivity: float, flaw: str
 ) -> Release:
     """A release whose sigma is the printed one."""
-    released = symmetric_gaussian(
-        dim=dim, num_vectors=num_vectors, sensitivity=sensitivity, sigma=sigma, epsilon=epsilon, delta=delta
-    )
+    released = symmetric_gaussian(dim=dim, num_vectors=num_vectors, sensitivity=sensitivity, sigma=sigma, epsilon=epsilon, delta=delta)
     return flawed(released, flaw)
 
 
@@ -87,9 +85,7 @@ def _printed_confidence(dim: int, horizon: int, fail_prob: ArrayLike, sigma: Arr
     return confidence
 
 
-def ldp_linucb_paper(
-    *, dim: int, link: Link, horizon: int, epsilon: ArrayLike, delta: ArrayLike, fail_prob: ArrayLike = 0.1
-) -> Policy:
+def ldp_linucb_paper(*, dim: int, link: Link, horizon: int, epsilon: ArrayLike, delta: ArrayLike, fail_prob: ArrayLike = 0.1) -> Policy:
     """LDP-LinUCB as printed. No guarantee, for records are not cut.
 
     sigma = (6 / epsilon) sqrt(2 log(2.5 / delta)); ridge c_t = 2 gamma_t, gamma_t = sigma sqrt(t) (4 sqrt(d) + 2 log(2 T / alpha)); index
@@ -112,7 +108,7 @@ def ldp_linucb_paper(
     links.check(link)
     sigma = printed_sigma(6 * 2**0.5, 2.5, epsilon, delta)
     release = as_printed(dim, 1, epsilon, delta, sigma, 6.0, UNBOUNDED)
-    return _policy(dim, release, _as_it_is, _printed_confidence(dim, horizon, fail_prob, sigma))
+    return noisy_regression(dim, release, _as_it_is, _printed_confidence(dim, horizon, fail_prob, sigma))
 
 
 def _as_it_is(one: Record) -> Record:
@@ -148,7 +144,7 @@ def ldp_linucb_author_code(
         at = printed(t)
         return at._replace(ridge=jnp.where(t == 1, jnp.float32(0.1), at.ridge))
 
-    return _policy(dim, as_printed(dim, 1, epsilon, delta, sigma, 4.0, flaw), _as_it_is, confidence, root=False)
+    return noisy_regression(dim, as_printed(dim, 1, epsilon, delta, sigma, 4.0, flaw), _as_it_is, confidence, root=False)
 
 
 def calibrated_sigma(sigma: ArrayLike | None, epsilon: ArrayLike, delta: ArrayLike, sensitivity: float) -> ArrayLike:
@@ -213,7 +209,5 @@ def ldp_linucb(
         vector = spread * jnp.sqrt(rounds / most) * (np.float32(dim**0.5) + jnp.sqrt(2.0 * log))
         return Confidence(ridge=2.0 * most, width=scatter + jnp.sqrt(3.0 * most) * theta_bound + vector)
 
-    policy = _policy(dim, release, lambda one: assemble.cut(one, link), confidence)
+    policy = noisy_regression(dim, release, lambda one: assemble.cut(one, link), confidence)
     return policy._replace(derived={"sigma": sigma})
-
-
