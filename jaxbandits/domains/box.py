@@ -17,7 +17,8 @@ def box(*, dim: int, low: float = -1.0, high: float = 1.0) -> Domain:
 
     Args:
       dim: number of coordinates.
-      low, high: its sides, finite, low below high.
+      low: its lower side, finite.
+      high: its upper side, finite and above low.
 
     Raises:
       ValueError: if an argument is out of range.

@@ -10,9 +10,9 @@ from jax import Array, lax
 
 from jaxbandits.engine.batching import elementwise, lanes_last, when
 from jaxbandits.engine.fence import fence
-from jaxbandits.engine.selection import argmin, least_first, shuffle, top_k
+from jaxbandits.engine.selection import argmin, least_first, pick, shuffle, top_k
 
-__all__ = ["add_at", "argmin", "count_at", "elementwise", "lanes_last", "least_first", "set_at", "shuffle", "take", "top_k", "when"]
+__all__ = ["add_at", "argmin", "count_at", "elementwise", "lanes_last", "least_first", "pick", "set_at", "shuffle", "take", "top_k", "when"]
 
 
 def _flat(items: Array, table: Array) -> Array:

@@ -87,7 +87,7 @@ def times(table: Array, x: Array) -> Array:
 
 def _row(table: Array, item: Array) -> Array:
     def kernel(table, item):
-        rows, dim = table.shape[:2]
+        dim = table.shape[1]
         if table.ndim == 2 and item.ndim == 0:
             return lax.dynamic_index_in_dim(table, item, keepdims=False)
         if table.ndim == 2:  # shared by all lanes
@@ -284,7 +284,7 @@ def _project_in_norm(packed: Array, ridge: Array, point: Array, radius: Array) -
         return count + 1, jnp.where(out, jnp.maximum(larger, more), more), jnp.where(out[None], here, found)
 
     start = jnp.zeros((), jnp.int32), jnp.zeros_like(ridge), point
-    count, more, found = lax.while_loop(lambda state: (state[0] < _NEWTON) & jnp.any(outside(state[2])), step, start)
+    found = lax.while_loop(lambda state: (state[0] < _NEWTON) & jnp.any(outside(state[2])), step, start)[2]
     return fence(lambda found: jnp.where(outside(found), radius / jnp.sqrt(jnp.sum(found * found, axis=0)), 1.0)[None] * found)(found)
 
 

@@ -253,3 +253,31 @@ _shuffle_helper = lanes_last(_shuffle)
 def shuffle(words: Array) -> Array:
     """A uniformly random permutation of 0, ..., n - 1. words: uint32 [2, n], independent and uniform; returns int32 [n]."""
     return _shuffle_helper(words)
+
+
+def _pick(weights: Array, at: Array) -> Array:
+    def kernel(weights, at):
+        level = at * jnp.sum(weights, axis=0)
+        below, reached = jnp.zeros_like(level), jnp.zeros(level.shape, jnp.int32)
+        for weight in weights[:-1]:  # what is not below the others is the last
+            below = below + weight
+            reached = reached + (below <= level).astype(jnp.int32)
+        return reached
+
+    def long(weights, at):
+        reached = jnp.cumsum(weights, axis=0) <= (at * jnp.sum(weights, axis=0))[None]
+        return jnp.minimum(jnp.sum(reached, axis=0, dtype=jnp.int32), weights.shape[0] - 1)
+
+    return fence(kernel if weights.shape[0] <= _UNROLLED else long)(weights, at)
+
+
+_UNROLLED = 64
+_pick_helper = lanes_last(_pick)
+
+
+def pick(weights: Array, at: Array) -> Array:
+    """An item with probability proportional to its weight: the first at which the running sum exceeds ``at`` times the whole.
+
+    weights: [num_items], at least 0 and not all 0; at: (), uniform in (0, 1); returns int32 ().
+    """
+    return _pick_helper(weights, at)

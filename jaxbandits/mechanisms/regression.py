@@ -100,7 +100,7 @@ def symmetric_gaussian(
 
 
 def growth(dim: int, horizon: int, fail_prob: ArrayLike) -> Array:
-    """sigma sqrt(t) times this bounds the operator norm of a sum of t symmetric Gaussian matrices, for all t up to the horizon.
+    """Sigma sqrt(t) times this bounds the operator norm of a sum of t symmetric Gaussian matrices, for all t up to the horizon.
 
     4 sqrt(dim) + 2 log(2 horizon / fail_prob); it fails with probability at most fail_prob. From the code published with arXiv
     2006.00701.

@@ -138,14 +138,15 @@ def _moving_draws(dim: int) -> Draws:
 
 
 def quadratic(*, domain: Domain, curvature: float = 1.0, reach: float = 0.5, spread: float = 0.25, path: Path = independent) -> Losses:
-    """curvature |x - c_t|^2, with c_t about a point c of each seed: smooth and strongly convex.
+    """Curvature |x - c_t|^2, with c_t about a point c of each seed: smooth and strongly convex.
 
     c is ``reach`` inner radii from the centre of the domain, and c_t ``spread`` inner radii from c.
 
     Args:
       domain: where points are.
       curvature: half of the second derivative, positive.
-      reach, spread: at least 0, with a sum of at most 1.
+      reach: at least 0.
+      spread: at least 0, with reach at most 1.
       path: how c_t moves, ``losses.independent`` or ``losses.alternating()``.
 
     Raises:

@@ -12,14 +12,16 @@ from jaxbandits import validate
 def read_ratings(
     source: Any, *, num_items: int = 20, user: str | int = "user", item: str | int = "item", rating: str | int = "rating", **options: Any
 ) -> np.ndarray:
-    """A table of ratings, [num_users, num_items], of the first items and the users who rated any of them; 0 where there is no rating.
+    r"""A table of ratings, [num_users, num_items], of the first items and the users who rated any of them; 0 where there is no rating.
 
-    For the file ``ua.base`` of MovieLens 100K: ``read_ratings("ua.base", user=0, item=1, rating=2, sep="\\t", header=None)``.
+    For the file ``ua.base`` of MovieLens 100K: ``read_ratings("ua.base", user=0, item=1, rating=2, sep="\t", header=None)``.
 
     Args:
       source: a DataFrame, or a file that ``pandas.read_csv`` reads, a row for each rating.
       num_items: how many items, those of the smallest names.
-      user, item, rating: columns.
+      user: column of the users.
+      item: column of the items.
+      rating: column of the ratings.
       **options: for ``pandas.read_csv``.
 
     Raises:
@@ -33,21 +35,27 @@ def read_ratings(
     for name, column in (("user", user), ("item", item), ("rating", rating)):
         if column not in source.columns:
             raise ValueError(f"{name} must be a column, one of {', '.join(map(str, source.columns))}; got {column!r}")
-    values = pd.to_numeric(source[rating], errors="coerce")
-    if not values.between(1, 5).all():
-        raise ValueError(f"rating must be a column of numbers from 1 to 5; got {source[rating][~values.between(1, 5)].iloc[0]!r}")
-    first = np.sort(source[item].unique())[:num_items]
+    people, things = np.asarray(source[user]), np.asarray(source[item])
+    values = np.asarray(pd.to_numeric(source[rating], errors="coerce"), np.float64)
+    inside = (values >= 1) & (values <= 5)  # false for what is no number
+    if not inside.all():
+        raise ValueError(f"rating must be a column of numbers from 1 to 5; got {np.asarray(source[rating])[~inside][0]!r}")
+    first = np.unique(things)[:num_items]
     if len(first) < num_items:
         raise ValueError(f"num_items must be at most the {len(first)} items that are rated; got {num_items}")
-    kept = pd.DataFrame({"user": source[user], "item": source[item], "rating": values})[source[item].isin(first)]
-    return kept.pivot_table(index="user", columns="item", values="rating", aggfunc="last", fill_value=0).to_numpy(np.float64)
+    kept = np.isin(things, first)
+    row, column = np.unique(people[kept], return_inverse=True)[1], np.searchsorted(first, things[kept])
+    table = np.zeros((row.max() + 1, num_items))
+    table[row, column] = values[kept]  # the last one counts
+    return table
 
 
 def simulate_ratings(*, num_users: int = 200, num_items: int = 20, seed: int = 0) -> pd.DataFrame:
     """Made-up ratings in the format of ``read_ratings``: users and items with three hidden tastes, about half of the pairs rated.
 
     Args:
-      num_users, num_items: how many.
+      num_users: how many.
+      num_items: how many.
       seed: of the random numbers.
 
     Raises:

@@ -39,7 +39,7 @@ class Radius(NamedTuple):
     numbers: Callable[[Array], tuple[Array, ...]]
 
 
-def _policy(
+def ucb_on(
     num_arms: int,
     randomiser: Randomiser,
     radius: Radius,
@@ -98,7 +98,7 @@ def ucb1(*, num_arms: int, author_code: bool = False) -> Policy:
     Raises:
       ValueError: if an argument is out of range.
     """
-    return _policy(num_arms, responses.RAW, _scaled(1.0), author_code=author_code)
+    return ucb_on(num_arms, responses.RAW, _scaled(1.0), author_code=author_code)
 
 
 def sigmoid_ucb1(*, num_arms: int, author_code: bool = False) -> Policy:
@@ -111,12 +111,12 @@ def sigmoid_ucb1(*, num_arms: int, author_code: bool = False) -> Policy:
     Raises:
       ValueError: if an argument is out of range.
     """
-    return _policy(num_arms, squashed(responses.RAW), _scaled(1.0), author_code=author_code)
+    return ucb_on(num_arms, squashed(responses.RAW), _scaled(1.0), author_code=author_code)
 
 
 def _laplace(num_arms, epsilon, behind, author_code) -> Policy:
     noise = behind(laplace(shape=(), sensitivity=1, epsilon=epsilon))
-    return _policy(num_arms, noise, _scaled(1.0 + 4.0 / epsilon), forced=4.0, author_code=author_code)
+    return ucb_on(num_arms, noise, _scaled(1.0 + 4.0 / epsilon), forced=4.0, author_code=author_code)
 
 
 def ldp_ucb_laplace(*, num_arms: int, epsilon: ArrayLike, author_code: bool = False) -> Policy:
@@ -169,7 +169,7 @@ def ldp_ucb_bernoulli(*, num_arms: int, epsilon: ArrayLike, author_code: bool = 
     Raises:
       ValueError: if an argument is out of range.
     """
-    return _policy(num_arms, clipped(bernoulli(epsilon=epsilon)), _scaled(1.0), author_code=author_code, start=responses.start_bits)
+    return ucb_on(num_arms, clipped(bernoulli(epsilon=epsilon)), _scaled(1.0), author_code=author_code, start=responses.start_bits)
 
 
 def ldp_ucb_bernoulli_sigmoid(*, num_arms: int, epsilon: ArrayLike, author_code: bool = False) -> Policy:
@@ -186,7 +186,7 @@ def ldp_ucb_bernoulli_sigmoid(*, num_arms: int, epsilon: ArrayLike, author_code:
     Raises:
       ValueError: if an argument is out of range.
     """
-    return _policy(num_arms, squashed(bernoulli(epsilon=epsilon)), _scaled(1.0), author_code=author_code, start=responses.start_bits)
+    return ucb_on(num_arms, squashed(bernoulli(epsilon=epsilon)), _scaled(1.0), author_code=author_code, start=responses.start_bits)
 
 
 def ldp_ucb_laplace_chernoff(*, num_arms: int, epsilon: ArrayLike) -> Policy:
@@ -209,7 +209,7 @@ def ldp_ucb_laplace_chernoff(*, num_arms: int, epsilon: ArrayLike) -> Policy:
         return jnp.sqrt(2.0 * log_t) + inverse_epsilon * tail * root
 
     noise = clipped(laplace(shape=(), sensitivity=1, epsilon=epsilon))
-    return _policy(num_arms, noise, Radius(radius, lambda t: (indices.log_round(t), 1.0 / central.single(epsilon))))
+    return ucb_on(num_arms, noise, Radius(radius, lambda t: (indices.log_round(t), 1.0 / central.single(epsilon))))
 
 
 def ldp_kl_ucb(*, num_arms: int, epsilon: ArrayLike, refresh_every: int = 8) -> Policy:

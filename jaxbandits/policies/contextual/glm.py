@@ -69,7 +69,8 @@ def _policy(
 
 def _width(dim: int, link: Link, sigma: Array, multiplier: ArrayLike) -> Callable[[Array], Array]:
     slope = np.float32(link.slope(1.0))
-    return lambda t: multiplier * jnp.sqrt(sigma / slope * jnp.sqrt(dim * t.astype(jnp.float32)))
+    factor = jnp.asarray(multiplier, jnp.float32)
+    return lambda t: factor * jnp.sqrt(sigma / slope * jnp.sqrt(dim * t.astype(jnp.float32)))
 
 
 def ldp_glm_paper(

@@ -65,11 +65,11 @@ def joint_dp_linucb(
 ) -> Policy:
     """LinUCB on a tree of noisy Gram matrices, under joint privacy.
 
-    A record is in at most m = 1 + ceil(log2 T) nodes, each with symmetric normal noise. sigma is the smallest for sqrt(2) (1 + Y^2) sqrt(m),
-    since m Gaussian releases are one of sqrt(m) times the sensitivity; the printed constant is larger. The noise in force is shifted by
-    2 Gamma, Gamma >= its norm, so that its eigenvalues lie in [rho, 3 rho] with rho = Gamma; beta_t = R sqrt(2 log(2 / alpha) + d log(3 +
-    t / (d rho))) + S sqrt(3 rho) + gamma, gamma the bound on the noise of the vector. Sound: jointly (epsilon, delta)-DP. Relation:
-    one user's record (features, reward) replaced, one round; what all other users see. Shariff, Sheffet 2018, Algorithm 1 and
+    A record is in at most m = 1 + ceil(log2 T) nodes, each with symmetric normal noise. sigma is the smallest for sqrt(2) (1 + Y^2)
+    sqrt(m), since m Gaussian releases are one of sqrt(m) times the sensitivity; the printed constant is larger. The noise in force is
+    shifted by 2 Gamma, Gamma >= its norm, so that its eigenvalues lie in [rho, 3 rho] with rho = Gamma; beta_t = R sqrt(2 log(2 / alpha) +
+    d log(3 + t / (d rho))) + S sqrt(3 rho) + gamma, gamma the bound on the noise of the vector. Sound: jointly (epsilon, delta)-DP.
+    Relation: one user's record (features, reward) replaced, one round; what all other users see. Shariff, Sheffet 2018, Algorithm 1 and
     section 4.2.
 
     Args:

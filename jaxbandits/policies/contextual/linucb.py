@@ -120,8 +120,8 @@ def ldp_linucb_author_code(
 ) -> Policy:
     """LDP-LinUCB as its published code has it. No guarantee: the noise is too small.
 
-    As ``ldp_linucb_paper``, but sigma = (4 / epsilon) sqrt(log(1.25 / delta)), the width multiplies the square of the norm, and the ridge of
-    the first round is 0.1. The published run has epsilon 8e5, which is no privacy.
+    As ``ldp_linucb_paper``, but sigma = (4 / epsilon) sqrt(log(1.25 / delta)), the width multiplies the square of the norm, and the ridge
+    of the first round is 0.1. The published run has epsilon 8e5, which is no privacy.
 
     Args:
       dim: number of features d; a study passes that of the problem.

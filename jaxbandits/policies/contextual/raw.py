@@ -26,8 +26,8 @@ def oful(
 ) -> Policy:
     """OFUL: an optimistic ridge regression. Non-private.
 
-    Index x' theta + beta |x| in the norm of V^-1, V = lambda I + sum x x', beta = R sqrt(d log((1 + n L^2 / lambda) / alpha)) + sqrt(lambda)
-    S after n rounds. Regret of order d sqrt(T). Abbasi-Yadkori, Pal, Szepesvari 2011, Theorem 2.
+    Index x' theta + beta |x| in the norm of V^-1, V = lambda I + sum x x', beta = R sqrt(d log((1 + n L^2 / lambda) / alpha)) +
+    sqrt(lambda) S after n rounds. Regret of order d sqrt(T). Abbasi-Yadkori, Pal, Szepesvari 2011, Theorem 2.
 
     Args:
       dim: number of features d; a study passes that of the problem.

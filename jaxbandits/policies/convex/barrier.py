@@ -84,8 +84,8 @@ def saha_tewari(*, domain: Domain, horizon: int, loss_bound: ArrayLike, smoothne
     """Saha and Tewari's regularised leader, for smooth losses. Non-private.
 
     Plays y + rho A u, A A' = R''(y)^-1, and takes d / rho f(x) A^-T u for the gradient; y minimises eta times the sum of these plus the
-    barrier. rho = min(1, (d B sqrt(nu log T / T) / (beta R^2))^(1/3)); eta = rho sqrt(nu log T / T) / (d B), at most rho / (2 d B). Regret of
-    order T^(2/3) up to logarithms.
+    barrier. rho = min(1, (d B sqrt(nu log T / T) / (beta R^2))^(1/3)); eta = rho sqrt(nu log T / T) / (d B), at most rho / (2 d B). Regret
+    of order T^(2/3) up to logarithms.
 
     Args:
       domain: where points are; a study passes that of the problem, and the bounds on the losses.
@@ -112,8 +112,8 @@ def hazan_levy(*, domain: Domain, horizon: int, loss_bound: ArrayLike, smoothnes
     """Hazan and Levy's regularised leader, for smooth and strongly convex losses. Non-private.
 
     Plays y + A u, A A' = (R''(y) + eta mu t I)^-1, and takes d f(x) A^-T u for the gradient; y minimises the sum of these and of
-    mu / 2 |y - y_s|^2, plus the barrier over eta. eta = sqrt((nu + 2 beta / mu) log T / (2 d^2 B^2 T)), at most 1 / (2 d B). Regret of order
-    d sqrt(nu T log T).
+    mu / 2 |y - y_s|^2, plus the barrier over eta. eta = sqrt((nu + 2 beta / mu) log T / (2 d^2 B^2 T)), at most 1 / (2 d B). Regret of
+    order d sqrt(nu T log T).
 
     Args:
       domain: where points are; a study passes that of the problem, and the bounds on the losses.

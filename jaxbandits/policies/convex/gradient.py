@@ -130,7 +130,8 @@ def fkm_strongly_convex(
 ) -> Policy:
     """FKM with steps 1 / (mu t), for strongly convex losses. Non-private.
 
-    As ``fkm``, with the estimate (d / rho) f(x) u and rho = (d^2 B^2 log T / (mu G T))^(1/3), at most r. Regret of order T^(2/3) up to logarithms.
+    As ``fkm``, with the estimate (d / rho) f(x) u and rho = (d^2 B^2 log T / (mu G T))^(1/3), at most r. Regret of order T^(2/3) up to
+    logarithms.
 
     Args:
       domain: where points are; a study passes that of the problem, and the bounds on the losses.

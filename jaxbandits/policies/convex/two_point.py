@@ -81,7 +81,7 @@ def _policy(
 
     def update(state, t, action, message, z):
         gradient = scaled(linalg.normalised(z["direction"]), dim * message)
-        return descended(state, gradient, domain, made, radius / np.float32(domain.inner_radius))
+        return descended(state, gradient, domain, made, float(radius / domain.inner_radius))
 
     return Policy(
         claim=randomiser.claim,
@@ -110,9 +110,9 @@ def two_point(
 ) -> Policy:
     """Gradient descent on the difference of two losses. Non-private.
 
-    Plays y + rho u and y - rho u, u uniform on the sphere, rho = log T / T, and steps by the learning rate times d (f(x_1) - f(x_2)) / (2 rho)
-    u, projected onto the domain made smaller by rho / r. Regret of order d R G sqrt(T), and of d^2 G^2 log T / mu with ``falling_rate``.
-    Agarwal, Dekel, Xiao 2010; Algorithm 4 of arXiv 2006.00701.
+    Plays y + rho u and y - rho u, u uniform on the sphere, rho = log T / T, and steps by the learning rate times d (f(x_1) - f(x_2)) / (2
+    rho) u, projected onto the domain made smaller by rho / r. Regret of order d R G sqrt(T), and of d^2 G^2 log T / mu with
+    ``falling_rate``. Agarwal, Dekel, Xiao 2010; Algorithm 4 of arXiv 2006.00701.
 
     Args:
       domain: where points are; a study passes that of the problem, and the bounds on the losses.
@@ -143,8 +143,9 @@ def gaussian_two_point(
 ) -> Policy:
     """Algorithm 2 as printed. No guarantee for epsilon above 1.
 
-    As ``two_point``, on the difference plus n'(x_1 - x_2), n normal of sigma = (2 G / epsilon) sqrt(2 log(1.25 / delta)) in each coordinate. Only
-    the sum leaves the device: one number with noise 2 rho sigma, sent as a multiple of 2 rho. arXiv 2006.00701, Algorithm 2.
+    As ``two_point``, on the difference plus n'(x_1 - x_2), n normal of sigma = (2 G / epsilon) sqrt(2 log(1.25 / delta)) in each
+    coordinate. Only the sum leaves the device: one number with noise 2 rho sigma, sent as a multiple of 2 rho. arXiv 2006.00701, Algorithm
+    2.
 
     Args:
       domain: as for ``two_point``.
