@@ -11,20 +11,12 @@ import numpy as np
 import pytest
 
 from jaxbandits import Study, run
-from jaxbandits.core import Policy, Round
-from jaxbandits.problems import linear
-from tests.helpers import POLICIES, VALUES, bind, build, problem_of, swept, takes
+from jaxbandits.core import Policy, told
+from tests.helpers import POLICIES, VALUES, bind, build, family, problem_of, swept, takes
 
 # The tests of one policy run in one worker, where they share compilations.
 EVERY = pytest.mark.parametrize("factory", [pytest.param(f, id=name, marks=pytest.mark.xdist_group(name)) for name, f in POLICIES.items()])
-EDGES = {  # number of arms or items, list length, means by label
-    "one item": (1, 1, {"zero": np.array([0.0]), "low": np.array([0.3]), "one": np.array([1.0])}),
-    "list of one": (5, 1, {"linear": linear(5), "zero": np.zeros(5), "one": np.ones(5)}),
-    "list of all": (4, 4, {"linear": linear(4), "zero": np.zeros(4), "one": np.ones(4)}),
-}
 EPSILONS = [1e-6, 1.0, 1e3, float("inf")]
-SIZE = 8, 3
-"""The number of items and the length of the list of the other runs, which share a compilation."""
 
 
 def numbers(draws, value=0.3):
@@ -44,12 +36,13 @@ class FirstRound(NamedTuple):
 @functools.cache
 def first_round(factory):
     """One round of one lane, outside of the engine: 6 items, lists of 3, a click at position 1 or a reward of 1."""
-    policy = build(factory, 6, 3)
+    policy, played = build(factory, 6, 3), family(factory)
     state = policy.init(jnp.zeros(6, jnp.int32))
-    round_ = Round(t=jnp.int32(1), context=())
+    round_ = played.round(6, 3)
     action = policy.act(state, round_, numbers(policy.server_draws))
-    feedback = jnp.ones(3, jnp.int32) if takes(factory, "oracle") else jnp.int32(1)
-    message = policy.report(round_, action, feedback, numbers(policy.device_draws))
+    reply = np.asarray(played.feedbacks(3)[-1])
+    feedback = jnp.asarray(np.minimum(reply, 1), jnp.int32 if reply.dtype.kind == "i" else jnp.float32)
+    message = policy.report(round_._replace(broadcast=told(policy, state)), action, feedback, numbers(policy.device_draws))
     after = policy.update(state, jnp.int32(1), action, message, numbers(policy.server_draws))
     return FirstRound(policy, state, action, after)
 
@@ -76,12 +69,8 @@ def test_docstring_says_what_it_takes_and_raises(factory):
 
 @EVERY
 def test_sizes_are_checked(factory):
-    armed = takes(factory, "num_arms")
-    for num_items, list_len, named in [(0, 1, "num_items"), (3, 4, "list_len"), (3, 0, "list_len"), (3.5, 1, "num_items")]:
-        if armed and named == "list_len":
-            continue
-        named = {"num_items": "num_base_arms"}.get(named, named) if takes(factory, "oracle") else named
-        with pytest.raises(ValueError, match="num_arms" if armed else named):
+    for num_items, list_len, named in family(factory).bad_sizes:
+        with pytest.raises(ValueError, match=named):
             build(factory, num_items, list_len)
 
 
@@ -135,12 +124,12 @@ def test_a_sound_policy_ignores_the_preview(factory):
 
 
 @EVERY
-def test_action_is_a_list_of_different_items(factory):
-    action = first_round(factory).action
-    length = 1 if takes(factory, "num_arms") else 3
-    assert action.shape == (length,)
-    assert action.dtype == jnp.int32
-    assert len(set(action.tolist())) == length
+def test_action_is_one_of_the_problem(factory):
+    action, problem = first_round(factory).action, problem_of(factory, 6, 3, **fixed_axis(factory, 6, 3))()
+    shape, dtype = problem.action or ((problem.sizes.get("list_len", 1),), "int32")
+    assert action.shape == tuple(shape)
+    assert action.dtype == dtype
+    assert len(set(np.ravel(action).tolist())) == action.size  # different items, or coordinates
 
 
 @EVERY
@@ -153,6 +142,8 @@ def test_state_keeps_its_shapes_and_types(factory):
 
 @EVERY
 def test_counts_are_integers_and_only_observed_items_change(factory):
+    if not family(factory).counts:
+        return
     _, state, action, after = first_round(factory)
     counted = [(getattr(s, "seen", s).counts, s) for s in (state, after)]
     assert counted[0][0].dtype == jnp.int32
@@ -163,9 +154,10 @@ def test_counts_are_integers_and_only_observed_items_change(factory):
     assert np.all(np.asarray(counted[1][0] - counted[0][0])[changed] == 1)
 
 
-def regrets(factory, num_items, list_len, means, seeds, checkpoints, epsilons):
-    """Regret at the checkpoints, [means, epsilon, seed, round]; tiles of one size, so that runs of one size share a compilation."""
-    grid = {"means": means, **({"epsilon": epsilons} if takes(factory, "epsilon") else {})}
+def regrets(factory, num_items, list_len, values, seeds, checkpoints, epsilons):
+    """Regret at the checkpoints, [values, epsilon, seed, round]; tiles of one size, so that runs of one size share a compilation."""
+    axis = family(factory).axis
+    grid = {**({axis: values} if axis else {}), **({"epsilon": epsilons} if takes(factory, "epsilon") else {})}
     fixed = {k: v for k, v in swept(factory).items() if k not in grid}
     study = Study(
         problem=problem_of(factory, num_items, list_len),
@@ -178,42 +170,50 @@ def regrets(factory, num_items, list_len, means, seeds, checkpoints, epsilons):
     return run(study, progress=False, max_tile=16)["regret"].sel(policy="p")
 
 
+def fixed_axis(factory, num_items, list_len):
+    """What tests vary of the problem, fixed at some value."""
+    played = family(factory)
+    return {played.axis: next(iter(played.turned(num_items, list_len).values()))} if played.axis else {}
+
+
 @EVERY
-@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("edge", range(3))
 def test_edges_give_finite_regret(factory, edge):
-    num_items, list_len, means = EDGES[edge]
-    if takes(factory, "num_arms") and edge == "list of all":
-        return  # as the list of one
-    regret = regrets(factory, num_items, list_len, means, 3, [1, 5, 40], EPSILONS)
+    played = family(factory)
+    if edge >= len(played.edges):
+        return
+    num_items, list_len, values = list(played.edges.values())[edge]
+    regret = regrets(factory, num_items, list_len, values, 3, [1, 5, 40], EPSILONS)
     assert np.isfinite(regret).all()
     assert (regret.diff("round") >= 0).all()
-    if num_items == list_len:
+    if played.only_one(num_items, list_len):
         assert (regret == 0).all()  # there is only one list: exactly, not up to rounding
 
 
 @EVERY
-def test_means_all_alike_give_no_regret(factory):
-    num_items, list_len = SIZE
-    means = {"zero": np.zeros(num_items), "middle": np.full(num_items, 0.4), "one": np.ones(num_items)}
-    assert (regrets(factory, num_items, list_len, means, 3, [1, 5, 40], EPSILONS) == 0).all()
+def test_what_is_all_alike_gives_no_regret(factory):
+    played = family(factory)
+    if played.alike is not None:
+        assert (regrets(factory, *played.size, played.alike(*played.size), 3, [1, 5, 40], EPSILONS) == 0).all()
 
 
 @EVERY
 def test_horizon_of_one(factory):
     if takes(factory, "horizon"):
-        assert run(
-            Study(problem=problem_of(factory, 5, 2, means=linear(5)), policies={"p": bind(factory, horizon=1)}, seeds=2, horizon=1),
-            progress=False,
-        )["regret"].shape == (1, 2, 1)
+        problem = problem_of(factory, 5, 2, **fixed_axis(factory, 5, 2))
+        study = Study(problem=problem, policies={"p": bind(factory, horizon=1)}, seeds=2, horizon=1)
+        assert run(study, progress=False)["regret"].shape == (1, 2, 1)
 
 
 @EVERY
-def test_the_order_of_the_means_carries_no_information(factory):
+def test_the_order_carries_no_information(factory):
     """The good items first or last: mean regret agrees, early on too, where most indices are tied."""
-    num_items, list_len = SIZE
-    means = {"first": linear(num_items, 0.8, 0.1), "last": linear(num_items, 0.8, 0.1)[::-1]}
-    regret = regrets(factory, num_items, list_len, means, 2000, [1, 3, 30], [1.0])
+    played = family(factory)
+    if played.turned is None:
+        return
+    regret = regrets(factory, *played.size, played.turned(*played.size), 2000, [1, 3, 30], [1.0])
     # The two share their seeds, so the pairs are not independent; the law of the difference is what its spread says.
-    difference = regret.sel(means="first") - regret.sel(means="last")
+    values = dict(zip(("first", "last"), (regret.isel({played.axis: i}) for i in range(2)), strict=True))
+    difference = values["first"] - values["last"]
     error = difference.std("seed") / np.sqrt(2000)
     assert (abs(difference.mean("seed")) <= 4 * error + 1e-6).all()
