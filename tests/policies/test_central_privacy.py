@@ -31,8 +31,20 @@ def leaves(state):
 def numbers(draws, rng):
     """Random numbers for declared draws: Laplace for noise, uniform for uniforms."""
     return {
-        name: jnp.asarray(rng.random(d.shape) if name == "uniform" else rng.laplace(size=d.shape), jnp.float32) for name, d in draws.items()
+        name: np.asarray(rng.random(d.shape) if name == "uniform" else rng.laplace(size=d.shape), np.float32) for name, d in draws.items()
     }
+
+
+@functools.cache
+def halves(factory, horizon):
+    """The first state of a policy, its draws, and its two halves of a round, compiled once for all runs: act, and report and update."""
+    policy = build(factory, 4, 2, epsilon=0.3, horizon=horizon)
+
+    def after(state, t, action, feedback, z):
+        return policy.update(state, t, action, policy.report(Round(t=t, context=()), action, feedback, {}), z)
+
+    act = jax.jit(lambda state, t, z: policy.act(state, Round(t=t, context=()), z))
+    return policy.init(jnp.zeros(4, jnp.int32)), policy.server_draws, act, jax.jit(after)
 
 
 def coupled(factory, feedback, changed_round, changed_to, horizon, seed):
@@ -49,18 +61,16 @@ def coupled(factory, feedback, changed_round, changed_to, horizon, seed):
     Returns:
       the actions of both runs, and both states after the last round.
     """
-    rng, policy = np.random.default_rng(seed), build(factory, 4, 2, epsilon=0.3, horizon=horizon)
-    act, update = jax.jit(policy.act), jax.jit(policy.update)
-    first = second = policy.init(jnp.zeros(4, jnp.int32))
+    rng, (start, server_draws, act, after) = np.random.default_rng(seed), halves(factory, horizon)
+    first = second = start
     actions = []
-    for t in range(1, horizon + 1):
-        z, round_ = numbers(policy.server_draws, rng), Round(t=jnp.int32(t), context=())
-        action, other = act(first, round_, z), act(second, round_, z)
+    for t in np.arange(1, horizon + 1, dtype=np.int32):
+        z = numbers(server_draws, rng)
+        action, other = act(first, t, z), act(second, t, z)
         actions.append((action.tolist(), other.tolist()))
-        raw = jnp.asarray(feedback(rng, action), jnp.int32)
-        other_raw = jnp.asarray(changed_to, jnp.int32) if t == changed_round else raw
-        messages = [policy.report(round_, action, r, {}) for r in (raw, other_raw)]
-        first, second = (update(s, jnp.int32(t), action, m, z) for s, m in zip((first, second), messages, strict=True))
+        raw = np.asarray(feedback(rng, action), np.int32)
+        other_raw = np.asarray(changed_to, np.int32) if t == changed_round else raw
+        first, second = (after(s, t, action, r, z) for s, r in ((first, raw), (second, other_raw)))
         # Every float of a state is a release, or made of releases: the second run gets those of the first.
         second = jax.tree.map(lambda a, b: a if a.dtype == jnp.float32 else b, first, second)
     return actions, first, second

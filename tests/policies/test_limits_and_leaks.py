@@ -98,10 +98,10 @@ def test_sensitivity_of_a_raw_prefix():
 def test_first_position_shows_each_item_first_before_any_twice():
     """Every round gives one more item its first observation, so after num_items rounds all have exactly one."""
     policy = policies.first_ldp_ucb1(num_items=7, list_len=3, epsilon=1.0)
-    state = policy.init(jnp.zeros(7, jnp.int32))
+    state, act, update = policy.init(jnp.zeros(7, jnp.int32)), jax.jit(policy.act), jax.jit(policy.update)
     for t in range(1, 8):
-        action = policy.act(state, Round(t=jnp.int32(t), context=()), {})
-        state = policy.update(state, jnp.int32(t), action, jnp.int32(1), {})
+        action = act(state, Round(t=jnp.int32(t), context=()), {})
+        state = update(state, jnp.int32(t), action, jnp.int32(1), {})
         assert int(state.counts.sum()) == t
         assert int(state.counts.max()) == 1
 
@@ -137,11 +137,11 @@ def test_algorithm_1_starts_from_the_raw_observation():
     preview, sizes = jnp.array([1, 0, 0, 1, 0], jnp.int32), {"num_items": 5, "list_len": 2, "epsilon": 0.1}
     printed = policies.hybrid_ucb(**sizes, horizon=1000)
     for policy in (policies.hybrid_ucb_by_count(**sizes), policies.hybrid_ucb_calibrated(**sizes), printed):
-        state = policy.init(preview)
-        np.testing.assert_array_equal(policy.act(state, Round(t=jnp.int32(5), context=()), {}), [0, 3])
+        state, update = policy.init(preview), jax.jit(policy.update)
+        np.testing.assert_array_equal(jax.jit(policy.act)(state, Round(t=jnp.int32(5), context=()), {}), [0, 3])
         # One raw 1 outweighs a raw 0 for good: no release changes an item that is not examined.
         for t in (1, 2, 3):
-            state = policy.update(
+            state = update(
                 state,
                 jnp.int32(t),
                 jnp.array([0, 3], jnp.int32),

@@ -95,7 +95,7 @@ def test_the_shape_of_a_message_tells_nothing(name):
 def read_all(policy, list_len, messages):
     """What is added for the items of a list, in the order of the list, by each message: clicked and examined, [messages, list_len]."""
     action, start = jnp.arange(list_len, dtype=jnp.int32), policy.init(jnp.zeros(ITEMS, jnp.int32))
-    state = jax.vmap(lambda m: policy.update(start, jnp.int32(1), action, m, {}))(jnp.asarray(messages, jnp.int32))
+    state = jax.jit(jax.vmap(lambda m: policy.update(start, jnp.int32(1), action, m, {})))(jnp.asarray(messages, jnp.int32))
     return state.recent.clicked[:, :list_len], state.recent.examined[:, :list_len]
 
 

@@ -93,12 +93,16 @@ def test_the_first_rounds_cover_all_arms(factory):
     """Sets of 3 of 8: three rounds, ceil(m / K)."""
     policy = factory(oracle=SETS)
     state, device = policy.init(jnp.zeros(8, jnp.int32)), {name: jnp.zeros(d.shape) for name, d in policy.device_draws.items()}
+
+    @jax.jit
+    def play(state, t):
+        round_ = Round(t=t, context=())
+        action = policy.act(state, round_, {})
+        return policy.update(state, t, action, policy.report(round_, action, jnp.ones(3, jnp.int32), device), {})
+
     for t in (1, 2, 3):
         assert int((state.counts == 0).sum()) == (8, 5, 2)[t - 1]
-        round_ = Round(t=jnp.int32(t), context=())
-        action = policy.act(state, round_, {})
-        message = policy.report(round_, action, jnp.ones(3, jnp.int32), device)
-        state = policy.update(state, jnp.int32(t), action, message, {})
+        state = play(state, jnp.int32(t))
     assert int(state.counts.min()) == 1
 
 
