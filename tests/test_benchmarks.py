@@ -35,6 +35,9 @@ def engine(noise_scale):
     return rows.job(policy, (HORIZON,)).run(LANES)["regret"][-1]
 
 
+pytestmark = pytest.mark.xdist_group("benchmarks")  # in one worker, which makes the fixture once
+
+
 @pytest.fixture(scope="module")
 def yardstick_regrets():
     pytest.importorskip("numba")

@@ -12,6 +12,8 @@ from jaxbandits.policies import cascade as policies
 from jaxbandits.privacy import audit
 from jaxbandits.problems import cascade, linear
 
+pytestmark = pytest.mark.xdist_group("plot")  # in one worker, which makes the fixture once
+
 
 @pytest.fixture(scope="module")
 def dataset():

@@ -33,6 +33,8 @@ STUDY = Study(
     metrics={"pulls": pulls, "total_pulls": total_pulls},
 )
 
+pytestmark = pytest.mark.xdist_group("run")  # in one worker, which makes the fixture once
+
 
 @pytest.fixture(scope="module")
 def dataset():

@@ -12,6 +12,7 @@ from jaxbandits.engine import scan, sums, tiles
 from jaxbandits.policies import cascade as policies
 from jaxbandits.problems import cascade, linear
 
+pytestmark = pytest.mark.xdist_group("bits")  # in one worker, which makes the fixture once
 HORIZON = 150
 NAMED = {"laplace": policies.laplace_ucb, "F-KL": policies.first_ldp_kl_ucb}
 

@@ -17,6 +17,7 @@ from jaxbandits.policies import cascade
 from jaxbandits.privacy import Budget, ledger, spent, table
 
 opendp.enable_features("contrib")
+pytestmark = pytest.mark.xdist_group("ledger")  # in one worker, which makes the fixture once
 SOUND = {"status": "sound", "relation": "one round"}
 
 
