@@ -7,7 +7,8 @@ import pytest
 
 from experiments.benchmarks import __main__ as command
 from experiments.benchmarks import measure, rows, table, yardsticks
-from jaxbandits.core import Bound
+from jaxbandits import oracles
+from jaxbandits.core import Bound, Policy
 from jaxbandits.policies import cascade
 
 HORIZON, LANES = 300, 256
@@ -26,6 +27,7 @@ TINY = rows.Sizes(
     cost_horizon=40,
     policy_horizon=40,
     policies=("cascade_ucb1", "first_ldp_ucb1"),
+    semi_bandit=("cucb", "ldp_laplace_cucb"),
     selections=((8, 6),),
 )
 
@@ -75,6 +77,14 @@ def test_interleaved_measures_each_variant_by_turns():
     assert calls[-6:] == list("ababab")
 
 
+def test_every_policy_that_is_measured_can_be_made():
+    """The command measures two of each here, because they take long to compile."""
+    for policy in (rows.A, *rows.OTHERS.values()):
+        assert isinstance(policy(num_items=8, list_len=3), Policy)
+    for policy in rows.SEMI_BANDIT.values():
+        assert isinstance(policy(oracle=oracles.top_k(num_base_arms=8, list_len=3)), Policy)
+
+
 def test_the_command_prints_every_row(tmp_path, capsys):
     path = tmp_path / "numbers.json"
     command.main(["--json", str(path)], TINY, measure.in_process)
@@ -84,7 +94,7 @@ def test_the_command_prints_every_row(tmp_path, capsys):
         assert line["what"] in printed
     for what in ("engine, per lane-round", "idiomatic JAX", "Numba", "compile", "two threads", "64 lanes", "T = 40", "peak memory"):
         assert what in printed
-    for name in (*TINY.policies, "6 of 8"):
+    for name in (*TINY.policies, *TINY.semi_bandit, "6 of 8"):
         assert f"{name} over A" in printed
     assert written["machine"]["versions"]["jax"] in printed
 
