@@ -60,8 +60,9 @@ class Program:
     digest: str = ""  # of the traced round: a function that changed under the same name is another program
 
 
-def _each_lane(function: Callable, in_axes: Any) -> Callable:
-    return jax.vmap(function, in_axes=in_axes, out_axes=-1)
+def _each_lane(lanes: Lanes, function: Callable, in_axes: Any) -> Callable:
+    # The size is said, because a round need not have an array to tell it.
+    return jax.vmap(function, in_axes=in_axes, out_axes=-1, axis_size=jnp.shape(lanes.replica)[-1])
 
 
 def first_lane(factory: Bound, swept: Parameters) -> Any:
@@ -116,14 +117,14 @@ def _beats(program: Program, lanes: Lanes) -> _Beats:
 
     return _Beats(
         plan=draws.layout({draws.USERS: problem.draws, draws.DEVICE: policy.device_draws, draws.SERVER: policy.server_draws}),
-        see=_each_lane(see, (-1, -1, None, -1)),
-        act=_each_lane(act, (-1, -1, None, -1, -1)),
-        respond=_each_lane(respond, in_round),
-        report=_each_lane(report, (-1, -1, None, -1, -1, -1, -1)),
-        update=_each_lane(update, (-1, -1, None, -1, -1, -1)),
-        losses={name: _each_lane(loss, in_round) for name, loss in losses.items()},
-        legal=_each_lane(legal, -1),
-        settle=None if policy.settle is None else _each_lane(lambda args, state: program.policy(**args).settle(state), -1),
+        see=_each_lane(lanes, see, (-1, -1, None, -1)),
+        act=_each_lane(lanes, act, (-1, -1, None, -1, -1)),
+        respond=_each_lane(lanes, respond, in_round),
+        report=_each_lane(lanes, report, (-1, -1, None, -1, -1, -1, -1)),
+        update=_each_lane(lanes, update, (-1, -1, None, -1, -1, -1)),
+        losses={name: _each_lane(lanes, loss, in_round) for name, loss in losses.items()},
+        legal=_each_lane(lanes, legal, -1),
+        settle=None if policy.settle is None else _each_lane(lanes, lambda args, state: program.policy(**args).settle(state), -1),
     )
 
 
@@ -139,7 +140,7 @@ def start(program: Program, lanes: Lanes) -> Carry:
         instance = problem.setup(z)
         return instance, program.policy(**policy_args).init(problem.preview(instance, z))
 
-    instance, state = _each_lane(one, -1)(lanes.problem, lanes.policy, setup)
+    instance, state = _each_lane(lanes, one, -1)(lanes.problem, lanes.policy, setup)
     beats = _beats(program, lanes)
 
     def first_action():
@@ -196,7 +197,7 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
 
         return lax.fori_loop(carry.t + 1, jnp.minimum(2 * (first + chunk), stop + 1), step, carry)
 
-    measure = {name: _each_lane(lambda s, i, metric=metric: jnp.asarray(metric(s, i)), -1) for name, metric in program.metrics}
+    measure = {name: _each_lane(lanes, lambda s, i, metric=metric: jnp.asarray(metric(s, i)), -1) for name, metric in program.metrics}
 
     def play_span(stop, carry: Carry) -> Carry:
         """To the next settling or the checkpoint, whichever is first."""

@@ -61,7 +61,7 @@ _LEAST = np.float32(1e-12)
 
 @lanes.lanes_last
 def _above_least(losses: Array) -> Array:
-    return fence(lambda losses: losses - jnp.min(losses, axis=0))(losses)
+    return fence(lambda losses: losses - jnp.min(losses, axis=0)[None])(losses)
 
 
 @lanes.lanes_last

@@ -16,9 +16,9 @@ from jaxbandits.engine.fence import fence
 class Halving(NamedTuple):
     """Which arms are left, and what was seen of them in this phase."""
 
-    counts: Array  # [num_arms], int32: pulls, of all phases
+    counts: Array  # [num_arms], int32: pulls of all phases
     left: Array  # [num_arms], int32: 1 for an arm that is left
-    seen: Array  # [num_arms], int32: pulls of this phase
+    pulls: Array  # [num_arms], int32: those of this phase
     total: Array  # [num_arms], float32: sum of their rewards
 
 
@@ -53,8 +53,8 @@ def _kept(left: Array, seen: Array, total: Array, count: Array) -> Array:
 
 @lanes.elementwise
 def _order(left: Array, seen: Array) -> Array:
-    """Largest for the arm that is left and was pulled least in this phase."""
-    return jnp.where(left > 0, -seen, jnp.iinfo(jnp.int32).min).astype(jnp.float32)
+    """Least for the arm that is left and was pulled least in this phase."""
+    return jnp.where(left > 0, seen, jnp.iinfo(jnp.int32).max)
 
 
 def sequential_halving(*, num_arms: int, horizon: int) -> Policy:
@@ -78,14 +78,14 @@ def sequential_halving(*, num_arms: int, horizon: int) -> Policy:
     def halve(state, t):
         count = jnp.sum(jnp.where(jnp.asarray(ends) == t, jnp.asarray(keep), 0), dtype=jnp.int32)
         return state._replace(
-            left=_kept(state.left, state.seen, state.total, count), seen=jnp.zeros_like(state.seen), total=jnp.zeros_like(state.total)
+            left=_kept(state.left, state.pulls, state.total, count), pulls=jnp.zeros_like(state.pulls), total=jnp.zeros_like(state.total)
         )
 
     def update(state, t, action, reward, z):
         after = Halving(
             counts=lanes.count_at(state.counts, action),
             left=state.left,
-            seen=lanes.count_at(state.seen, action),
+            pulls=lanes.count_at(state.pulls, action),
             total=lanes.add_at(state.total, action, jnp.asarray(reward, jnp.float32)[None]),
         )
         return lanes.when(jnp.any(jnp.asarray(ends) == t), lambda state: halve(state, t), after)
@@ -96,7 +96,7 @@ def sequential_halving(*, num_arms: int, horizon: int) -> Policy:
         device_draws={},
         server_draws={},
         init=lambda preview: Halving(nothing, jnp.ones(num_arms, jnp.int32), nothing, jnp.zeros(num_arms, jnp.float32)),
-        act=lambda state, round_, z: lanes.top_k(_order(state.left, state.seen), 1),
+        act=lambda state, round_, z: lanes.argmin(_order(state.left, state.pulls))[None],
         report=lambda round_, action, reward, z: jnp.asarray(reward, jnp.float32),
         update=update,
     )
