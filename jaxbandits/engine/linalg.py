@@ -61,8 +61,22 @@ def unpacked(packed: Array, dim: int) -> Array:
     return packed[where]
 
 
+_TINY = np.float32(1e-30)
+_TERMS = 64
+"""The most terms of a sum that is written out. A reduction over an axis before that of the lanes is not vectorised over the lanes."""
+
+
+def _added(terms: list[Array]) -> Array:
+    """The sum, by halves: short chains, and little rounding."""
+    while len(terms) > 1:
+        terms = [a + b for a, b in zip(terms[::2], terms[1::2], strict=False)] + terms[len(terms) & ~1 :]
+    return terms[0]
+
+
 def _dot(a: Array, b: Array) -> Array:
-    return fence(lambda a, b: jnp.sum(a * b, axis=0))(a, b)
+    if len(a) > _TERMS:
+        return fence(lambda a, b: jnp.sum(a * b, axis=0))(a, b)
+    return fence(lambda a, b: _added([x * y for x, y in zip(a, b, strict=True)]))(a, b)
 
 
 _dot_helper = lanes_last(_dot)
@@ -74,7 +88,9 @@ def dot(a: Array, b: Array) -> Array:
 
 
 def _times(table: Array, x: Array) -> Array:
-    return fence(lambda table, x: jnp.sum(table * x[None], axis=1))(table, x)
+    if len(x) > _TERMS:
+        return fence(lambda table, x: jnp.sum(table * x[None], axis=1))(table, x)
+    return fence(lambda table, x: _added([table[:, i] * x[i][None] for i in range(len(x))]))(table, x)
 
 
 _times_helper = lanes_last(_times)
@@ -105,6 +121,23 @@ _row_helper = lanes_last(_row, shared=(0,))
 def row(table: Array, item: Array) -> Array:
     """``table[item]``. table: [rows, dim]; item: int32 (), in bounds -> [dim]."""
     return _row_helper(table, item)
+
+
+def _rows_normalised(table: Array) -> Array:
+    def inverse(table):
+        columns = [table[:, i] for i in range(table.shape[1])]
+        square = _added([x * x for x in columns]) if len(columns) <= _TERMS else jnp.sum(table * table, axis=1)
+        return 1.0 / jnp.sqrt(jnp.maximum(square, _TINY))
+
+    return fence(lambda table, inverse: table * inverse[:, None])(table, fence(inverse)(table))
+
+
+_rows_helper = lanes_last(_rows_normalised)
+
+
+def rows_normalised(table: Array) -> Array:
+    """The table with every row at length 1. table: [rows, dim]."""
+    return _rows_helper(table)
 
 
 @elementwise
@@ -138,23 +171,15 @@ def _columns(packed: Array, ridge: Array, border: Array) -> list[Array]:
     columns: list[Array] = []
     for j in range(dim):
 
-        def first(mine, ridge, side, j=j):
-            return jnp.concatenate([mine[:1] + ridge[None], mine[1:], side], axis=0)
-
-        column = fence(first)(packed[start[j] : start[j + 1]], ridge, border[:, j])
-
-        def less(column, *before, j=j):
+        def reduced(mine, ridge, side, *before, j=j):
+            column = jnp.concatenate([mine[:1] + ridge[None], mine[1:], side], axis=0)
             for i, earlier in enumerate(before):
                 column = column - earlier[j - i :] * earlier[j - i][None]
             return column
 
-        if j:
-            column = fence(less)(column, *columns)
+        column = fence(reduced)(packed[start[j] : start[j + 1]], ridge, border[:, j], *columns)
         columns.append(fence(lambda column: column * lax.rsqrt(jnp.maximum(column[0], _TINY))[None])(column))
     return columns
-
-
-_TINY = np.float32(1e-30)
 
 
 def _margin(packed: Array, ridge: Array, columns: list[Array]) -> Array:

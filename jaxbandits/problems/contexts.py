@@ -51,12 +51,6 @@ def check_contexts(contexts: Any) -> Contexts:
     return contexts
 
 
-@lanes.lanes_last
-def _on_sphere(x: Array) -> Array:
-    square = fence(lambda x: jnp.sum(x * x, axis=1))(x)
-    return fence(lambda x, square: x / jnp.sqrt(jnp.maximum(square, np.float32(1e-30)))[:, None])(x, square)
-
-
 def sphere(*, dim: int, num_actions: int = 10) -> Contexts:
     """Every action anew in every round, uniform on the unit sphere.
 
@@ -75,7 +69,7 @@ def sphere(*, dim: int, num_actions: int = 10) -> Contexts:
         setup_draws={},
         draws={"features": draws.normal((num_actions, dim))},
         setup=lambda z: (),
-        at=lambda common, t, z: _on_sphere(z["features"]),
+        at=lambda common, t, z: linalg.rows_normalised(z["features"]),
     )
 
 
