@@ -11,7 +11,7 @@ from typing import Annotated
 import matplotlib
 import tyro
 
-from experiments import armed_central, armed_local, cascading_central, cascading_dp, privacy, semi_bandit
+from experiments import armed_central, armed_local, cascading_central, cascading_dp, contextual, convex, privacy, semi_bandit
 from jaxbandits import plot, run
 
 PAPERS = {
@@ -20,6 +20,8 @@ PAPERS = {
     "semi_bandit": semi_bandit,
     "armed_central": armed_central,
     "armed_local": armed_local,
+    "convex": convex,
+    "contextual": contextual,
     "privacy": privacy,
 }
 

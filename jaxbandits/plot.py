@@ -252,3 +252,31 @@ def save(ax: Axes, path: str | os.PathLike) -> None:
         raise ValueError(f"ax must be in a figure; got {ax!r}")
     with plt.rc_context(STYLE):
         figure.savefig(path)
+
+
+@_styled
+def slopes(values: xr.DataArray, axis: str, *, styles: dict[str, dict[str, Any]] | None = None, ax: Axes | None = None) -> Axes:
+    """A power law on log-log axes: means with bands, and the fitted slope of each policy in the legend.
+
+    Args:
+      values: with the dimensions policy, seed and ``axis``, such as the final regret of studies of several horizons.
+      axis: what they are against, such as "horizon".
+      styles: matplotlib line arguments by policy.
+      ax: where to draw; a new figure by default.
+
+    Raises:
+      ValueError: as ``stats.log_slope``.
+    """
+    ax = _axes(ax)
+    for i, policy in enumerate(map(str, values["policy"].values)):
+        mine = values.sel(policy=policy)
+        fit = stats.log_slope(mine, axis)
+        half = (float(fit["high"]) - float(fit["low"])) / 2
+        style = {"color": COLOURS[i % len(COLOURS)], "marker": "o", "markersize": 3, **(styles or {}).get(policy, {})}
+        _draw(ax, values[axis].values, stats.normal_band(mine), f"{policy}: {float(fit['mean']):.2f} (within {half:.2f})", style)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel(axis)
+    ax.set_ylabel("final regret")
+    ax.legend(title="slope, with 95 % interval")
+    return ax

@@ -151,3 +151,41 @@ def ratio(dataset: xr.Dataset, first: str, second: str, name: str = "regret", le
 def final(values: xr.DataArray) -> xr.DataArray:
     """The values at the last checkpoint."""
     return values.isel(round=-1)
+
+
+def log_slope(values: xr.DataArray, axis: str, level: float = 0.95) -> xr.Dataset:
+    """The slope of the mean over seeds on log-log axes, by least squares, with a confidence interval over seeds.
+
+    The exponent of a power law, such as 3/4 for regret against the horizon. The interval is that of the means being random, by a jackknife
+    over seeds, which are the same along the axis; it says nothing of a law that is no power law.
+
+    Args:
+      values: with the dimensions seed and ``axis``, whose coordinate and means are positive.
+      axis: what the slope is against, with two values or more.
+      level: coverage, strictly between 0 and 1.
+
+    Returns:
+      mean (the slope), low and high; the interval is NaN with one seed.
+
+    Raises:
+      ValueError: if a dimension is missing, the axis has one value, a number is not positive, or the level is out of range.
+    """
+    _level(level)
+    if axis not in _values(values).dims or values.sizes[axis] < 2:
+        raise ValueError(f"axis must be a dimension with two values or more, one of {values.dims}; got {axis!r}")
+    x = np.asarray(values[axis].values, np.float64)
+    if not (x > 0).all() or not bool((values.mean("seed") > 0).all()):
+        raise ValueError(f"values and {axis} must be positive to have a slope on log-log axes")
+    centred = xr.DataArray(np.log(x) - np.log(x).mean(), dims=[axis], coords={axis: values[axis]})
+
+    def slope(mean: xr.DataArray) -> xr.DataArray:
+        return (np.log(mean) * centred).sum(axis) / (centred**2).sum()
+
+    seeds = values.sizes["seed"]
+    found = slope(values.mean("seed"))
+    if seeds == 1:
+        return xr.Dataset({"mean": found, "low": found * math.nan, "high": found * math.nan})
+    without = slope((values.sum("seed") - values) / (seeds - 1))
+    error = np.sqrt((seeds - 1) * ((without - without.mean("seed")) ** 2).mean("seed"))
+    half = error * scipy_stats.t.ppf(0.5 + level / 2, seeds - 1)
+    return xr.Dataset({"mean": found, "low": found - half, "high": found + half})

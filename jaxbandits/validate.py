@@ -132,6 +132,12 @@ def enough(name: str, value: Any, least: Callable[[], float], *needs: Any) -> No
         _fail(name, float(value), f"at least {needed:.6g}, which the claim needs")
 
 
+def above(name: str, value: Any, other: str, least: Any) -> None:
+    """A finite number above another one, as far as the two are known."""
+    low = float(least) if _known(least) else -np.inf
+    scalar(name, value, f"a finite number above {other}, {low:g}" if _known(least) else "a finite number", lambda x: low < x < np.inf)
+
+
 def scale(name: str, value: Any) -> None:
     """A factor from 0 to 1e10."""
     scalar(name, value, "a finite number, at least 0 and at most 1e10", lambda x: 0 <= x <= 1e10)

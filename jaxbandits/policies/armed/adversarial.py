@@ -29,7 +29,7 @@ class Estimates(NamedTuple):
 def _policy(num_arms: int, low: ArrayLike, high: ArrayLike, weights: Callable[[Array, Array], Array]) -> Policy:
     """Draws arms from weights of (estimated losses, t), and adds what an arm lost over its probability."""
     validate.scalar("low", low, "a finite number", math.isfinite)
-    validate.scalar("high", high, "a finite number", math.isfinite)
+    validate.above("high", high, "low", low)
     width = jnp.asarray(high, jnp.float32) - jnp.asarray(low, jnp.float32)
 
     def act(state, round_, z):

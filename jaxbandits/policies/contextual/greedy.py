@@ -35,9 +35,10 @@ def ldp_ols(
 ) -> Policy:
     """LDP-OLS: the action that a noisy linear regression thinks best.
 
-    Messages and ridge are those of ``ldp_linucb``; there is no width. Rewards that are not linear are taken as if they were: the order of
-    the actions is the same for an increasing link. Sound: (epsilon, delta)-LDP for every epsilon. Relation: any two records (features,
-    reward) of one user, one round; the message, not the action that the user sees. Han et al. 2021, Algorithm 1, with a joint release.
+    Messages and ridge are those of ``ldp_linucb``; there is no width. Rewards that are not linear are taken as if they were, without an
+    intercept: with one, as of bits, the estimate leans to what was played before. Sound: (epsilon, delta)-LDP for every epsilon. Relation:
+    any two records (features, reward) of one user, one round; the message, not the action that the user sees. Han et al. 2021, Algorithm
+    1, with a joint release.
 
     Args:
       dim: number of features d; a study passes that of the problem.

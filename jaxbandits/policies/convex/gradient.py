@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -52,8 +53,9 @@ def first_point(domain: Domain, optimiser: optax.GradientTransformation) -> Desc
 
 def descended(state: Descent, gradient: Array, domain: Domain, optimiser: optax.GradientTransformation, shrink: Array | float) -> Descent:
     """After one step, projected onto the domain made smaller."""
-    change, memory = optimiser.update(gradient, state.optimiser, state.point)
-    moved = optax.apply_updates(state.point, change)
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # optimisers rely on them
+        change, memory = optimiser.update(gradient, state.optimiser, state.point)
+        moved = optax.apply_updates(state.point, change)
     return Descent(point=domains.shrunk(domain, moved, shrink), optimiser=memory)  # pyright: ignore[reportArgumentType]
 
 
