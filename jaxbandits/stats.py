@@ -179,7 +179,7 @@ def log_slope(values: xr.DataArray, axis: str, level: float = 0.95) -> xr.Datase
     centred = xr.DataArray(np.log(x) - np.log(x).mean(), dims=[axis], coords={axis: values[axis]})
 
     def slope(mean: xr.DataArray) -> xr.DataArray:
-        return (np.log(mean) * centred).sum(axis) / (centred**2).sum()
+        return (xr.DataArray(np.log(mean)) * centred).sum(axis) / (centred**2).sum()
 
     seeds = values.sizes["seed"]
     found = slope(values.mean("seed"))

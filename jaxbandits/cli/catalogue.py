@@ -1,30 +1,35 @@
 """The policies and problems by the names they have on the command line."""
 
 import dataclasses
-import functools
 import inspect
 import json
 from collections.abc import Callable
 from typing import Any
 
-from jaxbandits import oracles, policies, problems
-from jaxbandits.core import Policy, Problem
+from jaxbandits import domains, links, oracles, policies, problems
+from jaxbandits.core import Policy
+from jaxbandits.problems import losses
 
-FAMILIES = {"cascade": policies.cascade, "armed": policies.armed, "semi_bandit": policies.semi_bandit}
-FAMILY = {name: family for family, module in FAMILIES.items() for name in module.__all__}
+MODULES = (policies.cascade, policies.armed, policies.semi_bandit, policies.contextual, policies.convex)
+POLICIES: dict[str, Callable[..., Policy]] = {name: getattr(module, name) for module in MODULES for name in module.__all__}
+
+
+def _family(name: str) -> str:
+    """The family of problems that a policy plays: that of its module; a convex policy has one point or two."""
+    module = next(module for module in MODULES if name in module.__all__)
+    if module is not policies.convex:
+        return module.__name__.rsplit(".", 1)[-1]
+    return "one_point" if "loss_bound" in inspect.signature(POLICIES[name]).parameters else "two_point"
+
+
+FAMILY = {name: _family(name) for name in POLICIES}
 """The family of problems that each policy plays, by the name it has on the command line."""
-POLICIES: dict[str, Callable[..., Policy]] = {name: getattr(FAMILIES[family], name) for name, family in FAMILY.items()}
 
 INSTANCES = {"two-level": problems.two_level, "linear": problems.linear}
 ORACLES = {"top-k": oracles.top_k, "cascade": oracles.cascade}
-PROBLEMS: dict[str, Callable[..., Callable[..., Problem]]] = {
-    "cascade": lambda means, list_len, oracle: functools.partial(problems.cascade, means=means, list_len=list_len),
-    "armed": lambda means, list_len, oracle: functools.partial(problems.armed, means=means),
-    "semi_bandit": lambda means, list_len, oracle: functools.partial(
-        problems.semi_bandit, means=means, oracle=oracle(num_base_arms=len(means), list_len=list_len)
-    ),
-}
-"""(means, length of a list, factory of an oracle) -> the problem, of each family."""
+LINKS = {"linear": links.linear, "logistic": links.logistic, "poisson": links.poisson}
+DOMAINS = {"ball": domains.ball, "box": domains.box, "simplex": domains.simplex}
+LOSSES = {"quadratic": losses.quadratic, "linear": losses.linear, "logistic": losses.logistic, "absolute": losses.absolute}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +52,9 @@ class List:
 
 def _describe(name: str, factory: Callable[..., Policy]) -> dict[str, Any]:
     parameters = inspect.signature(factory).parameters
+    shared = problems.one_point(domain=domains.ball(dim=2), losses=losses.quadratic(domain=domains.ball(dim=2))).shared
     sizes = {"num_items": 4, "list_len": 2, "num_arms": 4, "horizon": 1000, "oracle": oracles.top_k(num_base_arms=4, list_len=2)}
+    sizes |= {"dim": 2, "link": links.linear(), **shared}
     values = {k: v for k, v in {**sizes, "epsilon": 1.0, "delta": 1e-3}.items() if k in parameters}
     claim = factory(**values).claim
     summary = (inspect.getdoc(factory) or "").split("\n", 1)[0]

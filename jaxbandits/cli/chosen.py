@@ -12,7 +12,7 @@ import numpy as np
 import tyro
 
 from jaxbandits import problems, validate
-from jaxbandits.cli.catalogue import FAMILY, INSTANCES, ORACLES, POLICIES, PROBLEMS
+from jaxbandits.cli.catalogue import DOMAINS, FAMILY, INSTANCES, LINKS, LOSSES, ORACLES, POLICIES
 from jaxbandits.core import Policy
 
 
@@ -40,6 +40,16 @@ class Chosen:
     """Length of the displayed list, or size of a super arm; not for K-armed bandits."""
     oracle: Literal["top-k", "cascade"] = "top-k"
     """What a super arm of a semi-bandit earns: the sum of its means, or the chance that one of its arms attracts."""
+    dim: int = 2
+    """Features of an action, or coordinates of a point; for contextual and convex policies."""
+    num_actions: int = 10
+    """Actions of a round, each uniform on the sphere; for contextual policies."""
+    link: Literal["linear", "logistic", "poisson"] = "linear"
+    """How a reward depends on the features; for contextual policies."""
+    domain: Literal["ball", "box", "simplex"] = "ball"
+    """The set of points: of radius 1, [-1, 1]^dim, or the solid simplex; for convex policies."""
+    losses: Literal["quadratic", "linear", "logistic", "absolute"] = "quadratic"
+    """What a point costs; for convex policies."""
     seed: int = 0
     """Seed of the whole study."""
     json: bool = False
@@ -76,23 +86,41 @@ class Chosen:
             raise ValueError(f"policies must be of one family of problems; got {' and '.join(f'{n} ({f})' for f, n in families.items())}")
         family = next(iter(families))
         self._refuse_unused(family)
+        if family == "contextual":
+            contexts = problems.contexts.sphere(dim=self.dim, num_actions=self.num_actions)
+            return functools.partial(problems.contextual, contexts=contexts, link=LINKS[self.link]())
+        if family in ("one_point", "two_point"):
+            domain = DOMAINS[self.domain](dim=self.dim)
+            return functools.partial(getattr(problems, family), domain=domain, losses=LOSSES[self.losses](domain=domain))
         if self.clicks:
             return problems.from_clicks(self.clicks).problem(self.list_len)
         list_len = 1 if family == "armed" else self.list_len
         validate.list_sizes(len(self.means) or self.num_items, list_len)
         good = {"num_good": list_len} if self.instance == "two-level" else {}
         means = np.asarray(self.means) if self.means else INSTANCES[self.instance](self.num_items, **good)
-        return PROBLEMS[family](means, list_len, ORACLES[self.oracle])
+        if family == "semi_bandit":
+            oracle = ORACLES[self.oracle](num_base_arms=len(means), list_len=list_len)
+            return functools.partial(problems.semi_bandit, means=means, oracle=oracle)
+        sizes = {} if family == "armed" else {"list_len": list_len}
+        return functools.partial(getattr(problems, family), means=means, **sizes)
 
     def _refuse_unused(self, family: str) -> None:
         """Refuses options that the problem would not look at."""
+        listed, convex = family in ("cascade", "armed", "semi_bandit"), family in ("one_point", "two_point")
+        items = "" if listed else "for policies that choose items or arms"
+        contextual = "" if family == "contextual" else "for contextual policies only"
         unused = {
-            "means": "not together with clicks" if self.clicks else "",
-            "instance": "not together with means or clicks" if self.means or self.clicks else "",
-            "num_items": "the number of means" if self.means and self.num_items != len(self.means) else "",
+            "means": items or ("not together with clicks" if self.clicks else ""),
+            "instance": items or ("not together with means or clicks" if self.means or self.clicks else ""),
+            "num_items": items or ("the number of means" if self.means and self.num_items != len(self.means) else ""),
             "clicks": "for cascade policies only" if family != "cascade" else "",
-            "list_len": "for lists and super arms only" if family == "armed" else "",
+            "list_len": "" if family in ("cascade", "semi_bandit") else "for lists and super arms only",
             "oracle": "for semi-bandit policies only" if family != "semi_bandit" else "",
+            "dim": "for contextual and convex policies only" if listed else "",
+            "num_actions": contextual,
+            "link": contextual,
+            "domain": "" if convex else "for convex policies only",
+            "losses": "" if convex else "for convex policies only",
         }
         for field in dataclasses.fields(self):
             value, why = getattr(self, field.name), unused.get(field.name)

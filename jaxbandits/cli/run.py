@@ -17,7 +17,7 @@ from jaxbandits.study import Study
 
 @dataclasses.dataclass(frozen=True)
 class Run(Chosen):
-    """Runs policies of one family, on a cascading, a K-armed or a semi-bandit, and prints the final regret of each.
+    """Runs policies of one family, on a problem that they play, and prints the final regret of each.
 
     Example: jaxbandits run --policies laplace_ucb first_ldp_kl_ucb --epsilon 0.5 1 2 --seeds 50 --plot regret.png
     """

@@ -8,7 +8,7 @@ from jax import Array
 
 from jaxbandits import validate
 from jaxbandits.domains.interface import MOST_DIM, ROUNDING, Barrier, Domain
-from jaxbandits.engine import lanes, linalg
+from jaxbandits.engine import factor, lanes, linalg
 from jaxbandits.engine.fence import fence
 
 _STEPS = 48
@@ -78,7 +78,7 @@ def simplex(*, dim: int) -> Domain:
 
     def root(point: Array, ridge: Array, u: Array) -> tuple[Array, Array]:
         packed = hessian(point[row], 1.0 - jnp.sum(point), ridge, jnp.asarray(diagonal))
-        forward, back = linalg.roots(packed, u)
+        forward, back = factor.roots(packed, u)
         return back, forward
 
     def best(g: Array) -> Array:

@@ -10,7 +10,7 @@ from jaxbandits.core import Problem, PyTree
 
 
 def default(like: PyTree, problem: Problem, present: int) -> tuple[Any, ...]:
-    """Replies that tend to be far apart: clicks at both ends and none, rewards or bits of 0 and 1, previews of different items.
+    """Replies that tend to be far apart: clicks at both ends and none, rewards or bits of 0 and 1, several numbers with a 1 first or last, previews of different items.
 
     Args:
       like: shape and type of a reply.
@@ -27,8 +27,12 @@ def default(like: PyTree, problem: Problem, present: int) -> tuple[Any, ...]:
         ends[0, 0] = 1
         ends[1, -1] = len(ends[1]) > 1  # of a single item 1 and 0
         return tuple(ends)
-    if like.shape:
+    if like.shape and np.issubdtype(like.dtype, np.integer):
         return np.zeros(like.shape, like.dtype), np.ones(like.shape, like.dtype)
+    if like.shape:  # several numbers may be compared, such as two losses
+        ends = np.zeros((2, *like.shape), like.dtype)
+        ends[0, ..., 0] = ends[1, ..., -1] = 1
+        return tuple(ends)
     last = problem.sizes.get("list_len", 1)
     return (0, 1, last) if last > 1 else (0, 1)
 

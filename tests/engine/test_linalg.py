@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.engine import lanes, linalg
+from jaxbandits.engine import factor, lanes, linalg
 from tests.reference import contextual as reference
 
 LANES = 6
@@ -29,10 +29,10 @@ def drawn(dim, rows=4, seed=0):
 @pytest.mark.parametrize("dim", [1, 2, 5, 20])
 def test_forms_and_solutions(dim):
     matrices, rows, vectors = drawn(dim)
-    known = over_lanes(linalg.forms)(
+    known = over_lanes(factor.forms)(
         packed(matrices), jnp.full(LANES, 0.5), jnp.asarray(rows.transpose(1, 2, 0), jnp.float32), jnp.asarray(vectors.T, jnp.float32)
     )
-    solved = over_lanes(linalg.solve)(packed(matrices), jnp.full(LANES, 0.5), jnp.asarray(vectors.T, jnp.float32))
+    solved = over_lanes(factor.solve)(packed(matrices), jnp.full(LANES, 0.5), jnp.asarray(vectors.T, jnp.float32))
     for lane in range(LANES):
         whole = matrices[lane] + 0.5 * np.eye(dim)
         wanted = np.linalg.solve(whole, vectors[lane])
@@ -46,7 +46,7 @@ def test_forms_and_solutions(dim):
 def test_one_lane_is_the_same_as_many():
     matrices, rows, vectors = drawn(3)
     args = packed(matrices), jnp.full(LANES, 0.5), jnp.asarray(rows.transpose(1, 2, 0), jnp.float32), jnp.asarray(vectors.T, jnp.float32)
-    many, one = over_lanes(linalg.forms)(*args), linalg.forms(*(a[..., 2] for a in args))
+    many, one = over_lanes(factor.forms)(*args), factor.forms(*(a[..., 2] for a in args))
     np.testing.assert_allclose(many.mean[:, 2], one.mean, rtol=1e-6)
 
 
@@ -54,11 +54,11 @@ def test_an_indefinite_matrix_raises_its_own_ridge_only():
     """The ridge doubles until the matrix is positive definite, and the lanes beside it do not notice."""
     matrices, rows, vectors = drawn(4)
     rest = jnp.asarray(rows.transpose(1, 2, 0), jnp.float32), jnp.asarray(vectors.T, jnp.float32)
-    alone = over_lanes(linalg.forms)(packed(matrices), jnp.full(LANES, 0.5), *rest)
+    alone = over_lanes(factor.forms)(packed(matrices), jnp.full(LANES, 0.5), *rest)
     matrices[1] -= 9.0 * np.eye(4)
     matrices[4] = 0.0
     ridge = jnp.full(LANES, 0.5).at[4].set(0.0)
-    found = over_lanes(linalg.forms)(packed(matrices), ridge, *rest)
+    found = over_lanes(factor.forms)(packed(matrices), ridge, *rest)
     least = -np.linalg.eigvalsh(matrices[1])[0]
     assert least > 0.5
     assert found.ridge[1] == 0.5 * 2 ** np.ceil(np.log2(least / 0.5))
@@ -72,14 +72,14 @@ def test_an_indefinite_matrix_raises_its_own_ridge_only():
 
 
 def test_what_is_no_number_does_not_go_on_for_ever():
-    bad = linalg.forms(jnp.full(3, jnp.nan), 1.0, jnp.ones((2, 2)), jnp.ones(2))
+    bad = factor.forms(jnp.full(3, jnp.nan), 1.0, jnp.ones((2, 2)), jnp.ones(2))
     assert np.isnan(bad.mean).all()
 
 
 @pytest.mark.parametrize("dim", [1, 3, 6])
 def test_roots(dim):
     matrices, _, vectors = drawn(dim)
-    forward, back = over_lanes(linalg.roots)(packed(matrices), jnp.asarray(vectors.T, jnp.float32))
+    forward, back = over_lanes(factor.roots)(packed(matrices), jnp.asarray(vectors.T, jnp.float32))
     for lane in range(LANES):
         lower = np.linalg.cholesky(matrices[lane])
         np.testing.assert_allclose(forward[:, lane], lower @ vectors[lane], rtol=1e-3, atol=1e-4)
@@ -90,7 +90,7 @@ def test_roots(dim):
 def test_projection_in_a_norm(dim):
     matrices, _, vectors = drawn(dim, seed=5)
     points = vectors * np.array([0.01, 0.5, 1, 3, 30, 1000])[:, None]
-    found = over_lanes(lambda v, p: linalg.project_in_norm(v, 0.3, p, 1.0))(packed(matrices), jnp.asarray(points.T, jnp.float32))
+    found = over_lanes(lambda v, p: factor.project_in_norm(v, 0.3, p, 1.0))(packed(matrices), jnp.asarray(points.T, jnp.float32))
     for lane in range(LANES):
         wanted = reference.project_in_norm(points[lane], matrices[lane] + 0.3 * np.eye(dim), 1.0)
         np.testing.assert_allclose(found[:, lane], wanted, atol=2e-4)

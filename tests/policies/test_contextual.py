@@ -10,7 +10,7 @@ import pytest
 
 from jaxbandits import Study, links, problems, run
 from jaxbandits.core import Round, told
-from jaxbandits.engine import linalg, sums
+from jaxbandits.engine import factor, linalg, sums
 from jaxbandits.mechanisms import calibrate, regression
 from jaxbandits.policies import armed
 from jaxbandits.policies import contextual as policies
@@ -89,7 +89,7 @@ def distance(state, instance):
     matrix, vector = assemble.matrix_of(state.sums), assemble.vector_of(state.sums)
     sigma = calibrate.analytic_sigma(1.0, 1e-2, regression.joint_sensitivity(1.0))
     gamma = jnp.float32(sigma * math.sqrt(HORIZON) * (4 * DIM**0.5 + 2 * math.log(2 * HORIZON / FAIL)))
-    gap = instance.theta - linalg.solve(matrix, 2 * gamma, vector)
+    gap = instance.theta - factor.solve(matrix, 2 * gamma, vector)
     rows = linalg.unpacked(matrix, DIM) + 2 * gamma * jnp.eye(DIM)
     return jnp.sqrt(gap @ rows @ gap)
 

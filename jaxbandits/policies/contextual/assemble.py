@@ -10,7 +10,7 @@ from jax.typing import ArrayLike
 
 from jaxbandits import validate
 from jaxbandits.core import Round
-from jaxbandits.engine import lanes, linalg, sums
+from jaxbandits.engine import factor, lanes, linalg, sums
 from jaxbandits.links import Link
 from jaxbandits.mechanisms.regression import Statistics, growth
 
@@ -132,7 +132,7 @@ def choose(matrix: Array, vector: Array, features: Array, at: Confidence, *, roo
 
     Without ``root`` the width is that of the square of the norm. Ties go to the lowest number.
     """
-    known = linalg.forms(matrix, at.ridge, features, vector)
+    known = factor.forms(matrix, at.ridge, features, vector)
     return lanes.top_k((_optimistic if root else _optimistic_without_root)(known.mean, known.square, at.width), 1)
 
 

@@ -9,7 +9,7 @@ from jax.typing import ArrayLike
 
 from jaxbandits import links, validate
 from jaxbandits.core import NON_PRIVATE, Policy
-from jaxbandits.engine import lanes, linalg
+from jaxbandits.engine import factor, lanes, linalg
 from jaxbandits.links import Link
 from jaxbandits.policies.contextual import assemble
 from jaxbandits.policies.contextual.assemble import Confidence, Regressed
@@ -126,14 +126,14 @@ def gloc(
     def update(state, t, action, message, z):
         x = message.features
         matrix, vector = assemble.matrix_of(state.sums), assemble.vector_of(state.sums)
-        turned = linalg.solve(matrix, ridge, x)  # V^-1 x, with V before this round
+        turned = factor.solve(matrix, ridge, x)  # V^-1 x, with V before this round
         square, predicted = linalg.dot(x, turned), linalg.dot(vector, turned)
         zeta = linalg.dot(x, state.estimate)
         residual = link.mean(zeta) - message.reward
         after = assemble.added(state.sums, linalg.outer(x), assemble.scaled(x, zeta))
         # (V + x x')^-1 x = V^-1 x / (1 + x' V^-1 x).
         estimate = _moved(state.estimate, turned, residual / (np.float32(kappa) * (1.0 + square)))
-        estimate = linalg.project_in_norm(assemble.matrix_of(after), ridge, estimate, jnp.float32(most))
+        estimate = factor.project_in_norm(assemble.matrix_of(after), ridge, estimate, jnp.float32(most))
         return GlocState(
             sums=after,
             estimate=estimate,
