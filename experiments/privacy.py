@@ -17,7 +17,6 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from types import ModuleType
 from typing import Any, TypeVar
 
 import matplotlib.pyplot as plt
@@ -27,7 +26,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from jaxbandits import Study, log_checkpoints, oracles, plot, policies, problems
+from jaxbandits import Study, domains, log_checkpoints, oracles, plot, policies, problems
+from jaxbandits.cli.catalogue import FAMILY, POLICIES
 from jaxbandits.policies import cascade
 from jaxbandits.privacy import Audit, audit
 
@@ -79,26 +79,30 @@ def studies(scale: Scale = QUICK) -> dict[str, Study]:
 
 
 MEANS = np.full(3, 0.5)
+DISC = domains.ball(dim=2)
+LOSSES = problems.losses.quadratic(domain=DISC)
 PROBLEMS = {
     "cascade": partial(problems.cascade, means=MEANS, list_len=2),
     "armed": partial(problems.armed, means=MEANS),
     "semi_bandit": partial(problems.semi_bandit, means=MEANS, oracle=oracles.top_k(num_base_arms=3, list_len=2)),
+    "contextual": partial(problems.contextual, contexts=problems.contexts.sphere(dim=2, num_actions=3)),
+    "one_point": partial(problems.one_point, domain=DISC, losses=LOSSES),
+    "two_point": partial(problems.two_point, domain=DISC, losses=LOSSES),
 }
+USERS = {
+    "contextual": (-1.0, 1.0),
+    "one_point": (-LOSSES.bound, LOSSES.bound),
+    "two_point": ((LOSSES.bound, -LOSSES.bound), (-LOSSES.bound, LOSSES.bound)),
+}
+"""Replies at the ends of their range, where they are not the usual ones."""
 UNBOUNDED = (policies.armed.sigmoid_ucb1, policies.armed.ldp_ucb_bernoulli_sigmoid, policies.armed.ldp_ucb_laplace_sigmoid)
 """Policies for rewards of any size."""
-FAMILIES: dict[str, ModuleType] = {"cascade": policies.cascade, "armed": policies.armed, "semi_bandit": policies.semi_bandit}
 
 
 @functools.cache
 def audits(scale: Scale = QUICK) -> dict[str, Audit]:
     """An audit of every policy of the package."""
-    return _at_once(
-        {
-            name: partial(_audit, getattr(module, name), PROBLEMS[family], scale.runs)
-            for family, module in FAMILIES.items()
-            for name in module.__all__
-        }
-    )
+    return _at_once({name: partial(_audit, factory, FAMILY[name], scale.runs) for name, factory in POLICIES.items()})
 
 
 def _at_once(calls: Mapping[Key, Callable[[], Audit]]) -> dict[Key, Audit]:
@@ -107,14 +111,14 @@ def _at_once(calls: Mapping[Key, Callable[[], Audit]]) -> dict[Key, Audit]:
         return dict(zip(calls, threads.map(lambda call: call(), calls.values()), strict=True))
 
 
-def _audit(factory: Callable[..., Any], problem: Callable[..., Any], runs: int) -> Audit:
-    names = inspect.signature(factory).parameters
+def _audit(factory: Callable[..., Any], family: str, runs: int) -> Audit:
+    names, problem = inspect.signature(factory).parameters, PROBLEMS[family]
     fixed = partial(factory, **{k: v for k, v in {"epsilon": EPSILON, "delta": DELTA}.items() if k in names})
     if factory in UNBOUNDED:
         unbounded = partial(problem, rewards=problems.rewards.gaussian())
         return audit(fixed, unbounded, users=(-30.0, 30.0), runs=runs)
-    here = audit(fixed, problem, runs=runs)
-    if here.violated or here.claim.status not in ("paper", "calibrated"):
+    here = audit(fixed, problem, users=USERS.get(family), runs=runs)
+    if family in USERS or here.violated or here.claim.status not in ("paper", "calibrated"):
         return here
     return max(here, audit(fixed, problem, present=0, runs=runs), key=lambda one: one.epsilon)
 

@@ -10,7 +10,9 @@ from jaxbandits.core import Problem, PyTree
 
 
 def default(like: PyTree, problem: Problem, present: int) -> tuple[Any, ...]:
-    """Replies that tend to be far apart: clicks at both ends and none, rewards or bits of 0 and 1, several numbers with a 1 first or last, previews of different items.
+    """Replies that tend to be far apart.
+
+    Clicks at both ends and none, rewards or bits of 0 and 1, several numbers with a 1 first or last, previews of different items.
 
     Args:
       like: shape and type of a reply.

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from jaxbandits.core import Round
+from jaxbandits.core import Round, told
 from jaxbandits.policies import cascade
 from tests.helpers import POLICIES, build, feedbacks, takes
 
@@ -21,12 +21,39 @@ FINE = 2**18
 
 
 def replies(factory):
-    """Raw feedback of different users; for arms also rewards between 0 and 1, and beyond, which a policy must bound itself."""
+    """Raw feedback of different users; numbers also beyond their bounds, which a policy must keep itself. With features it is a record."""
+    if takes(factory, "link"):
+        return [(np.multiply(long, x), y) for x, y in RECORDS for long in (1.0, 0.5, 9.0)]
+    if takes(factory, "domain"):
+        return [-100.0, 0.0, 0.3, 100.0] if takes(factory, "loss_bound") else [[9.0, -9.0], [0.0, 0.0], [-9.0, 9.0]]
     return [-30.0, 0.0, 0.3, 1.0, 30.0] if takes(factory, "num_arms") else feedbacks(factory, LIST_LEN)
+
+
+_ANGLE = np.pi / 12
+RECORDS = [
+    ([np.cos(_ANGLE), np.sin(_ANGLE), 0.0], 1.0),  # these two are as far apart as records can be
+    ([np.sin(_ANGLE), np.cos(_ANGLE), 0.0], -1.0),
+    ([1.0, 0.0, 0.0], 1.0),
+    ([1.0, 0.0, 0.0], -50.0),
+    ([0.0, 0.0, 0.0], 1.0),
+]
+LOOSE = ("ldp_glm",)
+"""Sound policies whose sensitivity is a bound that records at one estimate do not reach."""
 
 
 def sender(policy, factory):
     """(raw feedback, draws of the device) -> message, in some round, for some action."""
+    told_all = told(policy, policy.init(()))
+    if takes(factory, "link"):
+
+        def send(raw, z):
+            features, reward = raw
+            context = jnp.zeros((2, LIST_LEN)).at[1].set(jnp.asarray(features, jnp.float32))
+            one = jnp.array([1], jnp.int32)
+            sent = policy.report(Round(jnp.int32(9), context, told_all), one, jnp.float32(reward), z)
+            return jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(sent)])
+
+        return send
     action = jnp.arange(1 if takes(factory, "num_arms") else LIST_LEN, dtype=jnp.int32)
     return lambda raw, z: policy.report(Round(t=jnp.int32(9), context=()), action, jnp.asarray(raw), z)
 
@@ -46,6 +73,11 @@ def losses(policy, factory):
         ones = [np.atleast_2d(jax.vmap(lambda u, r=r: send(r, filled(policy, u)))(u).T).mean(axis=1) for r in raw]
         pairs = itertools.permutations(ones, 2)
         return max(np.sum(np.maximum(np.log(p / q), np.log((1 - p) / (1 - q)))) for p, q in pairs)
+    if "half" in policy.device_draws:  # a point of a sphere, uniform on the half to which it leans
+        u = (jnp.arange(FINE, dtype=jnp.float32) + 0.5) / FINE
+        still = {**filled(policy, 1e-6), "direction": jnp.array([1.0, 0.0, 0.0])}
+        ones = [float((jax.jit(jax.vmap(lambda u, r=r: send(r, {**still, "half": u})))(u)[:, 0] > 0).mean()) for r in raw]
+        return max(np.log(p / q) for p, q in itertools.permutations(ones, 2))
     at = [np.atleast_1d(send(r, filled(policy, 0.0))).astype(float) for r in raw]
     scales = [np.atleast_1d(send(r, filled(policy, 1.0))) - a for r, a in zip(raw, at, strict=True)]
     for scale in scales:
@@ -73,7 +105,7 @@ def test_what_leaves_the_device_has_the_loss_that_is_claimed(name, epsilon):
     claimed = policy.claim.delta or epsilon
     found = losses(policy, factory)
     assert found <= claimed * (1 + 1e-3)
-    assert found >= claimed * (1 - 1e-3)
+    assert found >= claimed * (1 - 1e-3) or name in LOOSE
 
 
 @pytest.mark.parametrize("name", SOUND)
@@ -140,4 +172,14 @@ def test_the_check_tells_a_leak():
 
 
 def test_every_family_is_here():
-    assert {"first_ldp_kl_ucb", "ldp_ucb_laplace", "ldp_kl_ucb", "ldp_gaussian_cucb", "cucb_ldp1", "cucb_ldp2_laplace"} <= set(SOUND)
+    assert {
+        "ldp_linucb",
+        "ldp_sgd",
+        "ldp_gaussian_two_point",
+        "first_ldp_kl_ucb",
+        "ldp_ucb_laplace",
+        "ldp_kl_ucb",
+        "ldp_gaussian_cucb",
+        "cucb_ldp1",
+        "cucb_ldp2_laplace",
+    } <= set(SOUND)

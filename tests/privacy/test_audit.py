@@ -13,7 +13,7 @@ from jaxbandits import problems
 from jaxbandits.mechanisms import randomiser
 from jaxbandits.policies import armed, cascade, semi_bandit
 from jaxbandits.privacy import audit, judge, transcripts
-from tests.helpers import POLICIES, bind, build, problem_of, takes
+from tests.helpers import POLICIES, bind, build, family, problem_of, takes
 
 MEANS = np.full(3, 0.5)
 SOUND = {name: factory for name, factory in POLICIES.items() if build(factory, 3, 2).claim.guaranteed}
@@ -25,12 +25,16 @@ FEW = (
     "all_dp_ucb1",
     "ldp_ucb_laplace",
     "cucb_ldp1",
+    "ldp_linucb",
+    "joint_dp_linucb",
+    "ldp_gaussian_two_point",
 )
 """One policy of each kind of mechanism."""
 
 
 def problem(factory, list_len=2):
-    return problem_of(factory, 3, list_len, means=MEANS)
+    fixed = {"means": MEANS} if family(factory).axis == "means" else {}
+    return problem_of(factory, 3, list_len, **fixed)
 
 
 @pytest.mark.parametrize("name", [name if name in FEW else pytest.param(name, marks=pytest.mark.full) for name in SOUND])
