@@ -192,6 +192,31 @@ def test_joint_tree_keeps_the_noise_of_its_nodes():
         assert sorted(drawn) == [level for level in range(5) if t >> level & 1]
 
 
+def test_joint_policy_looks_at_releases_only():
+    """What a record adds can be hidden in the noise of the nodes that it is in: then actions and releases are the same for ever."""
+    policy = policies.joint_dp_linucb(dim=2, link=LINK, horizon=16, epsilon=1.0, delta=1e-2)
+    rng, change = np.random.default_rng(0), np.array([0.3, -0.2, 0.1, 0.4, 0.0, -0.3], np.float32)
+    states, hidden = [policy.init(()), policy.init(())], 0
+    for t in range(1, 17):
+        features = jnp.asarray(rng.normal(size=(5, 2)) / 3, jnp.float32)
+        actions = [policy.act(state, Round(jnp.int32(t), features), {}) for state in states]
+        assert actions[0] == actions[1]
+        raw = assemble.Record(features=features[0], reward=jnp.float32(rng.normal()))
+        fresh, lowest = rng.normal(size=6).astype(np.float32), (t & -t)
+        # The record of round 3 is in the node that ends in round t if 3 is among its rounds.
+        inside = t - lowest < 3 <= t
+        hidden += inside
+        other = fresh - inside * change / np.float32(policy.derived["sigma"])
+        states = [
+            policy.update(state, jnp.int32(t), actions[0], raw, {"node": jnp.asarray(z)})
+            for state, z in zip(states, (fresh, other), strict=True)
+        ]
+        if t == 3:  # the other user of that round
+            states[1] = states[1]._replace(gram=states[1].gram + change)
+        np.testing.assert_allclose(policy.released(states[0]), policy.released(states[1]), atol=2e-5)
+    assert hidden <= 1 + math.ceil(math.log2(16))
+
+
 def test_sums_are_moved_before_they_lose_small_terms():
     state = assemble.start(2)._replace(matrix=jnp.full(3, 2.0**24), vector=jnp.full(2, 2.0**24))
     moved = assemble.settle(state)

@@ -43,8 +43,8 @@ LOOSE = ("ldp_glm",)
 
 def sender(policy, factory):
     """(raw feedback, draws of the device) -> message, in some round, for some action."""
-    told_all = told(policy, policy.init(()))
     if takes(factory, "link"):
+        told_all = told(policy, policy.init(()))
 
         def send(raw, z):
             features, reward = raw
