@@ -29,6 +29,9 @@ TINY = rows.Sizes(
     policies=("cascade_ucb1", "first_ldp_ucb1"),
     semi_bandit=("cucb", "ldp_laplace_cucb"),
     selections=((8, 6),),
+    dims=(2, 3),
+    linear_horizon=40,
+    linear_lanes=32,
 )
 
 

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from jaxbandits.mechanisms import counters
-from jaxbandits.policies import armed, cascade, semi_bandit
+from jaxbandits.policies import armed, cascade, contextual, convex, semi_bandit
 
 README = (pathlib.Path(__file__).parent.parent / "README.md").read_text()
 
@@ -27,7 +27,7 @@ def _ordinary_promotion():
 def test_python_blocks_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     names = {}
     for block in blocks:
         exec(
@@ -38,14 +38,30 @@ def test_python_blocks_run(tmp_path, monkeypatch, capsys):
             ),
             names,
         )
-    assert {p.name for p in tmp_path.iterdir()} == {"results", "regret.png", "arms.png", "paths.png", "log.csv", "greedy.png"}
+    assert {p.name for p in tmp_path.iterdir()} == {
+        "results",
+        "regret.png",
+        "arms.png",
+        "paths.png",
+        "features.png",
+        "points.png",
+        "log.csv",
+        "greedy.png",
+    }
     printed = capsys.readouterr().out
     assert "F-KL" in printed
     assert "no guarantee, nominal 1 is exceeded" in printed
 
 
 def test_every_policy_and_counter_is_in_the_tables():
-    names = [*cascade.__all__, *armed.__all__, *semi_bandit.__all__, *(name for name in counters.__all__ if name.islower())]
+    names = [
+        *cascade.__all__,
+        *armed.__all__,
+        *semi_bandit.__all__,
+        *contextual.__all__,
+        *convex.__all__,
+        *(name for name in counters.__all__ if name.islower()),
+    ]
     helpers = {"made_by", "adaptive_size", "lazy_size", "own_draw", "square_root_factor"}
     assert [name for name in names if name not in helpers and f"`{name}`" not in README] == []
 

@@ -41,8 +41,9 @@ def take(name: str, sizes: Sizes, where: Callable[..., Any]) -> Any:
     Returns:
       its numbers, as JSON types.
     """
-    if name == "compile":
-        return [where(rows.compile_seconds, sizes, pin=False) for _ in range(sizes.compilations)]
+    if name in ("compile", "compile_linear"):
+        once = rows.compile_seconds if name == "compile" else rows.compile_linear
+        return [where(once, sizes, pin=False) for _ in range(sizes.compilations)]
     if name == "memory":
         ends = min(sizes.horizons), max(sizes.horizons)
         return {str(horizon): where(rows.memory, sizes, horizon, pin=True) for horizon in ends}

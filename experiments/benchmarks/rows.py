@@ -13,11 +13,11 @@ import numpy as np
 
 from experiments.benchmarks import measure, yardsticks
 from experiments.benchmarks.measure import Variant
-from jaxbandits import linear_checkpoints, log_checkpoints, oracles, problems
+from jaxbandits import linear_checkpoints, links, log_checkpoints, oracles, problems
 from jaxbandits.core import Bound
 from jaxbandits.engine import rehearsal, scan, tiles
 from jaxbandits.mechanisms import counters
-from jaxbandits.policies import armed, cascade, semi_bandit
+from jaxbandits.policies import armed, cascade, contextual, semi_bandit
 
 LIST_LEN = 4
 EPSILON = 1.0
@@ -79,6 +79,9 @@ class Sizes:
     semi_bandit: tuple[str, ...] = tuple(SEMI_BANDIT)
     selections: tuple[tuple[int, int], ...] = ((20, 12), (20, 16), (1_000, 10))  # items, length of the list
     many_items_horizon: int = 200
+    dims: tuple[int, ...] = (5, 10, 20)  # of the linear bandit
+    linear_horizon: int = 500
+    linear_lanes: int = 64  # of the yardstick, which is slow
 
 
 QUICK = Sizes()
@@ -114,12 +117,15 @@ def job(policy: Bound, checkpoints: Sequence[int], num_items: int = 20, list_len
 
 def compile_seconds(sizes: Sizes) -> tuple[float, float]:
     """Seconds of wall and of CPU time for the two executables of a tile, from tracing on; for a process that compiled nothing yet."""
-    a = job(A, log_checkpoints(sizes.horizon))
-    tile = a.lanes(sizes.lanes)
-    legs = tiles.schedule(a.checkpoints, sizes.lanes).shape[1]
+    return _compile(job(A, log_checkpoints(sizes.horizon)), sizes.lanes)
+
+
+def _compile(it: Job, lanes: int) -> tuple[float, float]:
+    tile = it.lanes(lanes)
+    legs = tiles.schedule(it.checkpoints, lanes).shape[1]
     jax.local_devices()  # starting JAX is not compiling
     wall, cpu = time.perf_counter(), time.process_time()
-    tiles.compile_tile(a.program, *tiles.signature(tile), legs, 0)
+    tiles.compile_tile(it.program, *tiles.signature(tile), legs, 0)
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
@@ -167,6 +173,39 @@ def arms(sizes: Sizes) -> dict[str, Any]:
     nanoseconds = measure.interleaved(variants, sizes.repeats, sizes.at_least)
     gaps = {name: measure.gap(regret[name], regret[f"{name}, idiomatic"]) for name in ARMS}
     return {"nanoseconds": nanoseconds, "gap": gaps}
+
+
+def linear_job(dim: int, sizes: Sizes) -> Job:
+    """LDP-LinUCB with 20 actions, each anew in every round."""
+    contexts, link = problems.contexts.sphere(dim=dim, num_actions=20), links.linear()
+    problem = Bound(problems.contextual, {"contexts": contexts, "link": link})
+    given = {"dim": dim, "link": link, "horizon": sizes.linear_horizon, "epsilon": EPSILON, "delta": DELTA}
+    return Job(scan.Program(problem=problem, policy=Bound(contextual.ldp_linucb, given)), np.asarray(log_checkpoints(sizes.linear_horizon)))
+
+
+def linear(sizes: Sizes) -> dict[str, Any]:
+    """LDP-LinUCB and the same in plain JAX with LAPACK: nanoseconds per lane-round, and the regret each arrives at."""
+    variants, regret = {}, {}
+
+    def add(name, simulate, lanes):
+        def call():
+            regret[name] = simulate()
+
+        variants[name] = Variant(call, float(lanes) * sizes.linear_horizon)
+
+    for dim in sizes.dims:
+        it = linear_job(dim, sizes)
+        lanes = _usual_tile(it, sizes.lanes)
+        add(f"{dim}", lambda it=it, lanes=lanes: it.run(lanes)["regret"][-1], lanes)
+        plain = yardsticks.idiomatic_linucb(dim, 20, EPSILON, DELTA, sizes.linear_horizon, sizes.linear_lanes)
+        add(f"{dim}, idiomatic", plain, sizes.linear_lanes)
+    nanoseconds = measure.interleaved(variants, sizes.repeats, sizes.at_least)
+    return {"nanoseconds": nanoseconds, "gap": {str(dim): measure.gap(regret[f"{dim}"], regret[f"{dim}, idiomatic"]) for dim in sizes.dims}}
+
+
+def compile_linear(sizes: Sizes) -> tuple[float, float]:
+    """Seconds of wall and of CPU time for the executable of LDP-LinUCB with the most features; for a process that compiled nothing yet."""
+    return _compile(linear_job(max(sizes.dims), sizes), 64)
 
 
 def semi_bandit_costs(sizes: Sizes) -> dict[str, list[float]]:

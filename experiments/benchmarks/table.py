@@ -99,6 +99,27 @@ def arms(result: Mapping[str, Any], sizes: Sizes) -> Iterator[Line]:
         yield Line(f"  difference in law, T = {sizes.horizon:,}", gap, "s.e.", reach="<= 4", met=gap <= 4.0)
 
 
+_LINEAR = {"5": 5.0, "10": 5.0, "20": 3.0}
+
+
+def linear(result: Mapping[str, Any], sizes: Sizes) -> Iterator[Line]:
+    """LDP-LinUCB against plain JAX."""
+    samples = result["nanoseconds"]
+    for dim, gap in result["gap"].items():
+        yield _nanoseconds(f"ldp_linucb, 20 actions, {dim} features", samples[dim])
+        yield _nanoseconds("  the same in idiomatic JAX, with LAPACK", samples[f"{dim}, idiomatic"])
+        yield _times("  engine faster by", samples[f"{dim}, idiomatic"], samples[dim], _LINEAR.get(dim))
+        yield Line(f"  difference in law, T = {sizes.linear_horizon:,}", gap, "s.e.", reach="<= 4", met=gap <= 4.0)
+
+
+def compile_linear(seconds: Sequence[tuple[float, float]], sizes: Sizes) -> Iterator[Line]:
+    """Compiling a tile of LDP-LinUCB."""
+    wall, cpu = zip(*seconds, strict=True)
+    value, note = statistics.median(wall), f"CPU time {statistics.median(cpu):.2f} s"
+    what = f"compile ldp_linucb, {max(sizes.dims)} features, wall"
+    yield Line(what, value, "s", (min(wall), max(wall)), "< 5 s", value < 5.0, note)
+
+
 def threads(samples: Samples, sizes: Sizes) -> Iterator[Line]:
     """Two workers against one."""
     what = f"two threads over one, {sizes.thread_tiles} tiles, wall"
@@ -149,6 +170,8 @@ LINES: Mapping[str, Callable[[Any, Sizes], Iterator[Line]]] = {
     "rounds": rounds,
     "memory": memory,
     "arms": arms,
+    "linear": linear,
+    "compile_linear": compile_linear,
     "policies": costs,
     "semi_bandit_costs": costs,
     "selection": costs,

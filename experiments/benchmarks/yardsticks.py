@@ -1,4 +1,4 @@
-"""What the engine is measured against: workload A written the two usual ways, and K-armed bandits in plain JAX.
+"""What the engine is measured against: workload A written the two usual ways, K-armed and linear bandits in plain JAX.
 
 Those of workload A simulate what ``jaxbandits.policies.cascade.laplace_ucb`` does on ``jaxbandits.problems.cascade``: items in a
 random order for each lane, counts that start at 1 with one user's raw attractions, noisy values for the examined positions. Each
@@ -12,6 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+
+from jaxbandits.mechanisms import calibrate
 
 Simulation = Callable[[], np.ndarray]
 """Runs all lanes; returns the regret of each at the horizon."""
@@ -114,6 +116,55 @@ def _idiomatic_arms(means: np.ndarray, horizon: int, num_lanes: int, respond: Ca
 
         nothing = jnp.zeros_like(mine)
         return lax.scan(step, (key, nothing, nothing), jnp.arange(1, horizon + 1))[1]
+
+    simulate = jax.jit(jax.vmap(lane, out_axes=1))
+    keys = jax.random.split(jax.random.key(0), num_lanes)
+    return lambda: np.asarray(simulate(keys)).sum(axis=0, dtype=np.float64)
+
+
+def idiomatic_linucb(dim: int, num_actions: int, epsilon: float, delta: float, horizon: int, num_lanes: int) -> Simulation:
+    """LDP-LinUCB, as ``jaxbandits.policies.contextual.ldp_linucb``, in plain JAX: one batched LAPACK factorisation a round.
+
+    Args:
+      dim: number of features.
+      num_actions: actions of a round, uniform on the sphere.
+      epsilon: privacy level.
+      delta: of the privacy level.
+      horizon: number of rounds.
+      num_lanes: number of lanes.
+    """
+    fail_prob, deviation, theta_bound = 0.1, 0.1, 1.0
+    sigma = calibrate.analytic_sigma(epsilon, delta, 1.5 * 2**0.5)
+    log = math.log(horizon / fail_prob)
+    growth = sigma * (4 * dim**0.5 + 2 * math.log(2 * horizon / fail_prob))
+
+    def lane(key):
+        theta_key, key = jax.random.split(key)
+        theta = jax.random.normal(theta_key, (dim,))
+        theta = theta / jnp.linalg.norm(theta)
+
+        def step(carry, t):
+            key, matrix, vector = carry
+            key, feature_key, reward_key, matrix_key, vector_key = jax.random.split(key, 5)
+            features = jax.random.normal(feature_key, (num_actions, dim))
+            features = features / jnp.linalg.norm(features, axis=1, keepdims=True)
+            rounds = t.astype(jnp.float32)
+            bound = jnp.maximum(growth * jnp.sqrt(rounds), 0.5)
+            width = deviation * jnp.sqrt(2 * log + dim * jnp.log1p(rounds / (dim * bound))) + theta_bound * jnp.sqrt(3 * bound)
+            width = width + sigma * jnp.sqrt(rounds / bound) * (dim**0.5 + (2 * log) ** 0.5)
+            factor = jnp.linalg.cholesky(matrix + 2 * bound * jnp.eye(dim))
+            half = jax.scipy.linalg.solve_triangular(factor, jnp.column_stack([features.T, vector]), lower=True)
+            index = half[:, :-1].T @ half[:, -1] + width * jnp.sqrt(jnp.sum(half[:, :-1] ** 2, axis=0))
+            x = features[jnp.argmax(index)]
+            mean = features @ theta
+            reward = jnp.clip(x @ theta + deviation * jax.random.normal(reward_key), -1, 1)
+            noise = jnp.tril(jax.random.normal(matrix_key, (dim, dim)))
+            matrix = matrix + jnp.outer(x, x) + sigma * (noise + jnp.tril(noise, -1).T)
+            vector = vector + reward * x + sigma * jax.random.normal(vector_key, (dim,))
+            return (key, matrix, vector), mean.max() - mean[jnp.argmax(index)]
+
+        start = key, jnp.zeros((dim, dim)), jnp.zeros(dim)
+        return lax.scan(step, start, jnp.arange(1, horizon + 1))[1]
 
     simulate = jax.jit(jax.vmap(lane, out_axes=1))
     keys = jax.random.split(jax.random.key(0), num_lanes)
