@@ -115,7 +115,7 @@ def _audit(factory: Callable[..., Any], family: str, runs: int) -> Audit:
     names, problem = inspect.signature(factory).parameters, PROBLEMS[family]
     fixed = partial(factory, **{k: v for k, v in {"epsilon": EPSILON, "delta": DELTA}.items() if k in names})
     if factory in UNBOUNDED:
-        unbounded = partial(problem, rewards=problems.rewards.gaussian())
+        unbounded = functools.partial(problems.armed, means=MEANS, rewards=problems.rewards.gaussian())
         return audit(fixed, unbounded, users=(-30.0, 30.0), runs=runs)
     here = audit(fixed, problem, users=USERS.get(family), runs=runs)
     if family in USERS or here.violated or here.claim.status not in ("paper", "calibrated"):

@@ -50,9 +50,10 @@ def check(link: Any) -> Link:
         raise ValueError(f"link must be a Link, such as links.logistic(); got {link!r}")
     for field in ("mean", "value", "slope", "sample"):
         validate.callable_(f"link.{field}", getattr(link, field), "a function")
-    validate.scalar("link.low", link.low, "a finite number below link.high", lambda low: math.isfinite(low) and low < link.high)
-    validate.scalar("link.high", link.high, "a finite number", math.isfinite)
+    validate.scalar("link.low", link.low, "a number from -1e6, below link.high", lambda low: -1e6 <= low < link.high)
+    validate.scalar("link.high", link.high, "a number up to 1e6", lambda high: high <= 1e6)
     validate.scale("link.noise", link.noise)
+    validate.positive("link.slope(1.0)", link.slope(1.0))
     return link
 
 
@@ -64,6 +65,10 @@ def residual(link: Link) -> float:
 def bound(link: Link) -> float:
     """The largest size of a reward in its range."""
     return max(abs(link.low), abs(link.high))
+
+
+def _check_bound(reward_bound: float) -> None:
+    validate.scalar("reward_bound", reward_bound, "above 0 and at most 1e6", lambda bound: 0 < bound <= 1e6)
 
 
 def _identity(z):
@@ -81,7 +86,7 @@ def linear(*, noise: float = 0.1, reward_bound: float = 1.0) -> Link:
       ValueError: if an argument is out of range.
     """
     validate.scale("noise", noise)
-    validate.positive("reward_bound", reward_bound)
+    _check_bound(reward_bound)
     spread = float(noise)
     return Link(
         mean=_identity,
@@ -153,7 +158,7 @@ def poisson(*, reward_bound: float = 10.0) -> Link:
     Raises:
       ValueError: if it is not positive.
     """
-    validate.positive("reward_bound", reward_bound)
+    _check_bound(reward_bound)
     return Link(
         mean=jnp.exp,
         value=math.exp,

@@ -133,9 +133,11 @@ def enough(name: str, value: Any, least: Callable[[], float], *needs: Any) -> No
 
 
 def above(name: str, value: Any, other: str, least: Any) -> None:
-    """A finite number above another one, as far as the two are known."""
+    """A number above another one, up to 1e12, as far as the two are known."""
     low = float(least) if _known(least) else -np.inf
-    scalar(name, value, f"a finite number above {other}, {low:g}" if _known(least) else "a finite number", lambda x: low < x < np.inf)
+    scalar(
+        name, value, f"a number above {other}, {low:g}, up to 1e12" if _known(least) else "a number up to 1e12", lambda x: low < x <= 1e12
+    )
 
 
 def scale(name: str, value: Any) -> None:

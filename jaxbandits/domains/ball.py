@@ -3,11 +3,16 @@
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jax import Array, lax
+from jax import Array
 
 from jaxbandits import validate
 from jaxbandits.domains.interface import MOST_DIM, ROUNDING, Barrier, Domain
 from jaxbandits.engine import lanes, linalg
+
+inverse_root = lanes.lanes_last(linalg.inverse_root)
+
+_MOST = np.float32(1e12)
+"""A gradient beyond this leads to the side of the ball whatever it is."""
 
 _STEPS = 32
 """Of a bisection: float32 has no more digits."""
@@ -18,13 +23,13 @@ def ball(*, dim: int, radius: float = 1.0) -> Domain:
 
     Args:
       dim: number of coordinates.
-      radius: positive.
+      radius: from 1e-6 to 1e6.
 
     Raises:
       ValueError: if an argument is out of range.
     """
     dim = validate.size("dim", dim, 1, MOST_DIM)
-    validate.positive("radius", radius)
+    validate.scalar("radius", radius, "a number from 1e-6 to 1e6", lambda x: 1e-6 <= x <= 1e6)
     radius = float(radius)
     square = np.float32(radius**2)
 
@@ -36,7 +41,7 @@ def ball(*, dim: int, radius: float = 1.0) -> Domain:
         size, inner = linalg.dot(point, point), linalg.dot(point, u)
         room = jnp.maximum(square - size, np.float32(1e-6) * square)
         bend = 2.0 / room + ridge  # the eigenvalue of R'' + ridge I across the point; along it there is more
-        across, along = lax.rsqrt(bend), lax.rsqrt(bend + 4.0 * size / (room * room))
+        across, along = inverse_root(bend), inverse_root(bend + 4.0 * size / (room * room))
         return applied(u, point, across, along, inner, size), applied(u, point, 1.0 / across, 1.0 / along, inner, size)
 
     @lanes.elementwise
@@ -53,7 +58,13 @@ def ball(*, dim: int, radius: float = 1.0) -> Domain:
     def against(g, size, s):
         return -s / jnp.maximum(size, np.float32(1e-30)) * g
 
+    @lanes.lanes_last
+    def of_size_one(g):
+        """Before lengths are squared, which float32 cannot do to tiny or huge ones."""
+        return g / jnp.maximum(jnp.max(jnp.abs(g), axis=0), np.float32(1e-30))[None]
+
     def minimise(g: Array, q: Array) -> Array:
+        g = jnp.clip(g, -_MOST, _MOST)
         size = jnp.sqrt(linalg.dot(g, g))
         return against(g, size, length(size, jnp.asarray(q, jnp.float32)))
 
@@ -65,6 +76,6 @@ def ball(*, dim: int, radius: float = 1.0) -> Domain:
         norm=radius,
         project=lambda point: optax.projections.projection_l2_ball(point, radius),
         contains=lambda point: linalg.dot(point, point) <= square * np.float32((1 + ROUNDING) ** 2),
-        best=lambda g: against(g, jnp.sqrt(linalg.dot(g, g)), jnp.float32(radius)),
+        best=lambda g: against(linalg.normalised(of_size_one(g)), jnp.float32(1.0), jnp.float32(radius)),
         barrier=Barrier(parameter=1.0, root=root, minimise=minimise),
     )

@@ -17,15 +17,16 @@ def box(*, dim: int, low: float = -1.0, high: float = 1.0) -> Domain:
 
     Args:
       dim: number of coordinates.
-      low: its lower side, finite.
-      high: its upper side, finite and above low.
+      low: its lower side, of size at most 1e6.
+      high: its upper side, the same, and above low by a thousandth of its size.
 
     Raises:
       ValueError: if an argument is out of range.
     """
     dim = validate.size("dim", dim, 1, MOST_DIM)
-    validate.scalar("low", low, "a finite number", np.isfinite)
-    validate.scalar("high", high, f"a finite number above low, {low}", lambda x: low < x < np.inf)
+    validate.scalar("low", low, "a number from -1e6 to 1e6", lambda x: abs(x) <= 1e6)
+    least_high = float(low) + 1e-3 * max(abs(float(low)), 1e-3)  # float32 must tell points of the box apart
+    validate.scalar("high", high, f"a number from {least_high:g}, well above low, to 1e6", lambda x: least_high <= x <= 1e6)
     low, high = float(low), float(high)
     least, most, half = np.float32(low), np.float32(high), (high - low) / 2
     slack = np.float32(ROUNDING * (high - low))
@@ -34,7 +35,7 @@ def box(*, dim: int, low: float = -1.0, high: float = 1.0) -> Domain:
     @lanes.elementwise
     def deviation(point, ridge):
         below, above = jnp.maximum(point - least, closest), jnp.maximum(most - point, closest)
-        return 1.0 / jnp.sqrt(1.0 / (below * below) + 1.0 / (above * above) + ridge)
+        return jnp.sqrt(1.0 / (1.0 / (below * below) + 1.0 / (above * above) + ridge))
 
     def root(point: Array, ridge: Array, u: Array) -> tuple[Array, Array]:
         scale = deviation(point, ridge)

@@ -67,6 +67,8 @@ def check(domain: Any) -> Domain:
     validate.size("domain.dim", domain.dim, 1, MOST_DIM)
     for field in ("inner_radius", "outer_radius", "norm"):
         validate.positive(f"domain.{field}", getattr(domain, field))
+    if len(domain.centre) != domain.dim:
+        raise ValueError(f"domain.centre must have domain.dim, {domain.dim}, numbers; got {len(domain.centre)}")
     for field in ("project", "contains", "best"):
         validate.callable_(f"domain.{field}", getattr(domain, field), "a function")
     return domain

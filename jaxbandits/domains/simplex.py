@@ -13,6 +13,7 @@ from jaxbandits.engine.fence import fence
 
 _STEPS = 48
 _TINY = np.float32(1e-30)
+_MOST = np.float32(1e9)
 
 
 def _project(point: Array) -> Array:
@@ -29,6 +30,12 @@ def _minimise(g: Array, q: Array) -> Array:
     """
     size = np.float32(g.shape[0] + 1)
 
+    def added(x):
+        while len(x) > 1:
+            half = len(x) // 2
+            x = jnp.concatenate([x[:half] + x[half : 2 * half], x[2 * half :]])
+        return x[0]
+
     def kernel(g, q):
         least = jnp.min(g, axis=0)
         rest = g - least[None]
@@ -43,7 +50,7 @@ def _minimise(g: Array, q: Array) -> Array:
         high = size + jnp.maximum(least, 0.0)
         for _ in range(_STEPS):
             m = 0.5 * (low + high)
-            much = jnp.sum(point(m), axis=0) + 1.0 / jnp.maximum(m - least, _TINY) > 1.0
+            much = added(point(m)) + 1.0 / jnp.maximum(m - least, _TINY) > 1.0
             low, high = jnp.where(much, m, low), jnp.where(much, high, m)
         return point(0.5 * (low + high))
 
@@ -77,7 +84,7 @@ def simplex(*, dim: int) -> Domain:
         return on_diagonal * (1.0 / (mine * mine) + ridge) + 1.0 / (left * left)
 
     def root(point: Array, ridge: Array, u: Array) -> tuple[Array, Array]:
-        packed = hessian(point[row], 1.0 - jnp.sum(point), ridge, jnp.asarray(diagonal))
+        packed = hessian(point[row], 1.0 - linalg.total(point), ridge, jnp.asarray(diagonal))
         forward, back = factor.roots(packed, u)
         return back, forward
 
@@ -94,5 +101,9 @@ def simplex(*, dim: int) -> Domain:
         project=_project,
         contains=lambda point: jnp.all(point >= -np.float32(ROUNDING)) & (jnp.sum(point) <= np.float32(1 + ROUNDING)),
         best=best,
-        barrier=Barrier(parameter=dim + 1.0, root=root, minimise=lambda g, q: _minimise_helper(g, jnp.asarray(q, jnp.float32))),
+        barrier=Barrier(
+            parameter=dim + 1.0,
+            root=root,
+            minimise=lambda g, q: _minimise_helper(jnp.clip(g, -_MOST, _MOST), jnp.asarray(q, jnp.float32)),
+        ),
     )

@@ -12,7 +12,7 @@ from jax import Array, lax
 
 from jaxbandits.engine.batching import lanes_last
 from jaxbandits.engine.fence import fence
-from jaxbandits.engine.linalg import TINY, diagonal, places
+from jaxbandits.engine.linalg import TINY, diagonal, inverse_root, places
 
 
 def _columns(packed: Array, ridge: Array, border: Array) -> list[Array]:
@@ -33,14 +33,15 @@ def _columns(packed: Array, ridge: Array, border: Array) -> list[Array]:
             return column
 
         column = fence(reduced)(packed[start[j] : start[j + 1]], ridge, border[:, j], *columns)
-        columns.append(fence(lambda column: column * lax.rsqrt(jnp.maximum(column[0], TINY))[None])(column))
+        inverse = inverse_root(column[0])  # once a lane, not for every row
+        columns.append(fence(lambda column, inverse: column * inverse[None])(column, inverse))
     return columns
 
 
 def _margin(packed: Array, ridge: Array, columns: list[Array]) -> Array:
     """How far the smallest pivot is from what rounding makes of 0: not above 0 if the matrix is not positive definite in float32."""
     dim = len(columns)
-    where, tolerance = diagonal(dim), np.float32(4 * dim * 2.0**-23)
+    where, tolerance = diagonal(dim), np.float32(2.0**-22)
 
     def kernel(packed, ridge, *roots):
         margin = jnp.full_like(ridge, jnp.inf)

@@ -66,9 +66,24 @@ def _added(terms: list[Array]) -> Array:
     return terms[0]
 
 
+def _total(x: Array) -> Array:
+    while len(x) > _TERMS:  # by halves, each a loop over all lanes
+        half = len(x) // 2
+        x = fence(lambda x, half=half: jnp.concatenate([x[:half] + x[half : 2 * half], x[2 * half :]]))(x)
+    return fence(lambda x: _added(list(x)))(x)
+
+
+_total_helper = lanes_last(_total)
+
+
+def total(x: Array) -> Array:
+    """The sum, in an order that does not depend on how many lanes there are. x: [dim] or [dim, ...]."""
+    return _total_helper(x)
+
+
 def _dot(a: Array, b: Array) -> Array:
     if len(a) > _TERMS:
-        return fence(lambda a, b: jnp.sum(a * b, axis=0))(a, b)
+        return _total(fence(lambda a, b: a * b)(a, b))
     return fence(lambda a, b: _added([x * y for x, y in zip(a, b, strict=True)]))(a, b)
 
 
@@ -82,7 +97,7 @@ def dot(a: Array, b: Array) -> Array:
 
 def _times(table: Array, x: Array) -> Array:
     if len(x) > _TERMS:
-        return fence(lambda table, x: jnp.sum(table * x[None], axis=1))(table, x)
+        return _total(jnp.swapaxes(fence(lambda table, x: table * x[None])(table, x), 0, 1))
     return fence(lambda table, x: _added([table[:, i] * x[i][None] for i in range(len(x))]))(table, x)
 
 
@@ -116,13 +131,23 @@ def row(table: Array, item: Array) -> Array:
     return _row_helper(table, item)
 
 
-def _rows_normalised(table: Array) -> Array:
-    def inverse(table):
-        columns = [table[:, i] for i in range(table.shape[1])]
-        square = _added([x * x for x in columns]) if len(columns) <= _TERMS else jnp.sum(table * table, axis=1)
-        return 1.0 / jnp.sqrt(jnp.maximum(square, TINY))
+def inverse_root(square: Array) -> Array:
+    """1 / sqrt(square) of numbers of any shape, of tiny ones some large number.
 
-    return fence(lambda table, inverse: table * inverse[:, None])(table, fence(inverse)(table))
+    In two kernels: within one the compiler makes the two a reciprocal square root, whose last bits depend on how many lanes there are.
+    """
+    root = fence(lambda square: jnp.sqrt(jnp.maximum(square, TINY)))(square)
+    return fence(lambda root: 1.0 / root)(root)
+
+
+def _rows_normalised(table: Array) -> Array:
+    def square(table):
+        columns = [table[:, i] for i in range(table.shape[1])]
+        return _added([x * x for x in columns])
+
+    long = table.shape[1] > _TERMS
+    squares = _total(fence(lambda table: jnp.swapaxes(table * table, 0, 1))(table)) if long else fence(square)(table)
+    return fence(lambda table, inverse: table * inverse[:, None])(table, inverse_root(squares))
 
 
 _rows_helper = lanes_last(_rows_normalised)
@@ -133,21 +158,34 @@ def rows_normalised(table: Array) -> Array:
     return _rows_helper(table)
 
 
+_inverse_root = lanes_last(inverse_root)
+
+
 @elementwise
-def _divided(x, square):
-    return x * lax.rsqrt(jnp.maximum(square, np.float32(1e-30)))
+def _scaled(x, factor):
+    return x * factor
 
 
 def normalised(x: Array) -> Array:
     """The vector at length 1; 0 stays 0. x: [dim]."""
-    return _divided(x, dot(x, x))
+    return _scaled(x, _inverse_root(dot(x, x)))
 
 
 @elementwise
-def _cut(x, square, radius):
-    return jnp.where(square > radius * radius, x * (radius * lax.rsqrt(jnp.maximum(square, np.float32(1e-30)))), x)
+def _bounded(x):
+    return jnp.where(jnp.abs(x) < _FAR, x, 0.0)  # what is no number is not near either
+
+
+_FAR = np.float32(1e15)
+
+
+@elementwise
+def _cut(x, square, inverse, radius):
+    return jnp.where(square > radius * radius, x * (radius * inverse), x)
 
 
 def within(x: Array, radius: float | Array = 1.0) -> Array:
-    """The nearest vector of a ball about 0. x: [dim]; radius: ()."""
-    return _cut(x, dot(x, x), jnp.asarray(radius, jnp.float32))
+    """The nearest vector of a ball about 0. x: [dim]; radius: (). Coordinates that are no numbers, or above 1e15, count as 0."""
+    x = _bounded(x)
+    square = dot(x, x)
+    return _cut(x, square, _inverse_root(square), jnp.asarray(radius, jnp.float32))

@@ -257,7 +257,10 @@ def shuffle(words: Array) -> Array:
 
 def _pick(weights: Array, at: Array) -> Array:
     def kernel(weights, at):
-        level = at * jnp.sum(weights, axis=0)
+        whole = jnp.zeros_like(at)
+        for weight in weights:  # in the order of the running sum, so that its end is the whole, and an item of weight 0 is never reached
+            whole = whole + weight
+        level = at * whole
         below, reached = jnp.zeros_like(level), jnp.zeros(level.shape, jnp.int32)
         for weight in weights[:-1]:  # what is not below the others is the last
             below = below + weight
@@ -265,8 +268,10 @@ def _pick(weights: Array, at: Array) -> Array:
         return reached
 
     def long(weights, at):
-        reached = jnp.cumsum(weights, axis=0) <= (at * jnp.sum(weights, axis=0))[None]
-        return jnp.minimum(jnp.sum(reached, axis=0, dtype=jnp.int32), weights.shape[0] - 1)
+        running = jnp.cumsum(weights, axis=0)
+        reached = running <= (at * running[-1])[None]
+        last = weights.shape[0] - 1 - jnp.argmax(weights[::-1] > 0, axis=0).astype(jnp.int32)
+        return jnp.minimum(jnp.sum(reached, axis=0, dtype=jnp.int32), last)
 
     return fence(kernel if weights.shape[0] <= _UNROLLED else long)(weights, at)
 

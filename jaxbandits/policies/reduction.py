@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -33,9 +34,14 @@ def play(name: str, black_box: Any, **arguments: Any) -> Policy:
     function = black_box
     while isinstance(function, functools.partial):
         fixed, function = {**function.keywords, **fixed}, function.func
-    taken = inspect.signature(function).parameters
-    policy = black_box(**{key: value for key, value in arguments.items() if key in taken and key not in fixed})
-    if not isinstance(policy, Policy) or policy.device_draws:
+    try:
+        taken = inspect.signature(function).parameters
+        policy = black_box(**{key: value for key, value in arguments.items() if key in taken and key not in fixed})
+    except TypeError as error:  # it wants something else, or is no such function
+        raise ValueError(
+            f"{name} must be a factory that takes {', '.join(arguments)} or some of them; got {black_box!r}: {error}"
+        ) from error
+    if not isinstance(policy, Policy) or policy.device_draws or policy.claim.status == "sound":
         raise ValueError(f"{name} must be a factory of a policy that sends raw answers; got {black_box!r}")
     return policy
 
@@ -44,10 +50,18 @@ def behind(policy: Policy, randomiser: Randomiser, low: float, high: float) -> P
     """The policy with answers, numbers (), cut to [low, high] and made private on the device."""
 
     def report(round_, action, answer, z):
-        inside = jnp.clip(jnp.asarray(answer, jnp.float32), np.float32(low), np.float32(high))
-        return policy.report(round_, action, randomiser.send(inside, z), {})
+        return policy.report(round_, action, randomiser.send(inside(answer, low, high), z), {})
 
-    return policy._replace(claim=randomiser.claim, device_draws=randomiser.draws, report=report)
+    def init(preview):  # the raw data of a user: a black box may start from it, a private policy may not
+        return policy.init(jax.tree.map(jnp.zeros_like, preview))
+
+    return policy._replace(claim=randomiser.claim, device_draws=randomiser.draws, init=init, report=report)
+
+
+def inside(value: Any, low: float | Array, high: float | Array) -> Array:
+    """The number cut to [low, high]; the low end for what is no number, which would tell its user from all others."""
+    value, low, high = (jnp.asarray(x, jnp.float32) for x in (value, low, high))
+    return jnp.where(value >= low, jnp.minimum(value, high), low)
 
 
 def normal_tail(sigma: ArrayLike, horizon: int) -> Array:

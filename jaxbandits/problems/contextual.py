@@ -62,6 +62,8 @@ def _problem(contexts: Contexts, link: Link, theta: ArrayLike | None) -> Problem
         return link.mean(jnp.max(value)) - link.mean(lanes.take(value, action)[0])
 
     own = {"theta": draws.normal((dim,))} if theta is None else {}
+    for name in sorted({*contexts.draws} & {*link.draws} | {*own} & {*contexts.setup_draws}):
+        raise ValueError(f"contexts must not have a draw named {name!r}: the link, or the problem, has one")
     return Problem(
         sizes={"num_actions": n, "dim": dim},
         setup_draws={**own, **contexts.setup_draws},
@@ -92,7 +94,10 @@ def ratings(*, table: ArrayLike) -> Problem:
     Raises:
       ValueError: if it is not.
     """
-    shape = np.shape(table)
+    try:
+        shape = np.shape(table)
+    except ValueError:  # ragged
+        shape = ()
     if len(shape) != 2 or shape[0] < shape[1] or not shape[1]:
         raise ValueError(f"table must be an array [num_users, num_items] with at least as many users as items; got one of shape {shape}")
     validate.table("table", table, shape, "ratings from 0 to 5", lambda r: (r >= 0) & (r <= 5))

@@ -29,13 +29,20 @@ def read_ratings(
     """
     num_items = validate.size("num_items", num_items, 1)
     if not isinstance(source, pd.DataFrame):
-        if not pathlib.Path(source).is_file():
+        if not isinstance(source, str | pathlib.PurePath) or not pathlib.Path(source).is_file():
             raise ValueError(f"source must be a DataFrame or a file; got {str(source)!r}")
         source = pd.read_csv(source, **options)
     for name, column in (("user", user), ("item", item), ("rating", rating)):
         if column not in source.columns:
             raise ValueError(f"{name} must be a column, one of {', '.join(map(str, source.columns))}; got {column!r}")
     people, things = np.asarray(source[user]), np.asarray(source[item])
+    for name, column in (("user", people), ("item", things)):
+        if pd.isna(column).any():
+            raise ValueError(f"{name} must be a column without missing values; row {int(np.flatnonzero(pd.isna(column))[0])} has none")
+        if len({type(value) for value in column.tolist()}) > 1:
+            raise ValueError(
+                f"{name} must be a column of one type; got {' and '.join(sorted({type(v).__name__ for v in column.tolist()}))}"
+            )
     values = np.asarray(pd.to_numeric(source[rating], errors="coerce"), np.float64)
     inside = (values >= 1) & (values <= 5)  # false for what is no number
     if not inside.all():

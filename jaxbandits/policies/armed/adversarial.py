@@ -28,7 +28,7 @@ class Estimates(NamedTuple):
 
 def _policy(num_arms: int, low: ArrayLike, high: ArrayLike, weights: Callable[[Array, Array], Array]) -> Policy:
     """Draws arms from weights of (estimated losses, t), and adds what an arm lost over its probability."""
-    validate.scalar("low", low, "a finite number", math.isfinite)
+    validate.scalar("low", low, "a number from -1e12 to 1e12", lambda x: abs(x) <= 1e12)
     validate.above("high", high, "low", low)
     width = jnp.asarray(high, jnp.float32) - jnp.asarray(low, jnp.float32)
 

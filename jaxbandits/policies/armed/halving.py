@@ -9,7 +9,7 @@ from jax import Array, lax
 
 from jaxbandits import validate
 from jaxbandits.core import NON_PRIVATE, Policy
-from jaxbandits.engine import lanes
+from jaxbandits.engine import lanes, sums
 from jaxbandits.engine.fence import fence
 
 
@@ -19,7 +19,8 @@ class Halving(NamedTuple):
     counts: Array  # [num_arms], int32: pulls of all phases
     left: Array  # [num_arms], int32: 1 for an arm that is left
     pulls: Array  # [num_arms], int32: those of this phase
-    total: Array  # [num_arms], float32: sum of their rewards
+    total: Array  # [num_arms], float32: sum of their rewards, since the last settling
+    folded: sums.Sum  # [num_arms]: before that
 
 
 def phases(num_arms: int, horizon: int) -> list[tuple[int, int]]:
@@ -78,7 +79,10 @@ def sequential_halving(*, num_arms: int, horizon: int) -> Policy:
     def halve(state, t):
         count = jnp.sum(jnp.where(jnp.asarray(ends) == t, jnp.asarray(keep), 0), dtype=jnp.int32)
         return state._replace(
-            left=_kept(state.left, state.pulls, state.total, count), pulls=jnp.zeros_like(state.pulls), total=jnp.zeros_like(state.total)
+            left=_kept(state.left, state.pulls, state.folded.high + state.total, count),
+            pulls=jnp.zeros_like(state.pulls),
+            total=jnp.zeros_like(state.total),
+            folded=sums.zero(state.total.shape),
         )
 
     def update(state, t, action, reward, z):
@@ -87,16 +91,22 @@ def sequential_halving(*, num_arms: int, horizon: int) -> Policy:
             left=state.left,
             pulls=lanes.count_at(state.pulls, action),
             total=lanes.add_at(state.total, action, jnp.asarray(reward, jnp.float32)[None]),
+            folded=state.folded,
         )
         return lanes.when(jnp.any(jnp.asarray(ends) == t), lambda state: halve(state, t), after)
 
-    nothing = jnp.zeros(num_arms, jnp.int32)
+    def init(preview):
+        nothing = jnp.zeros(num_arms, jnp.int32)
+        start = jnp.zeros(num_arms, jnp.float32)
+        return Halving(nothing, jnp.ones(num_arms, jnp.int32), nothing, start, sums.zero((num_arms,)))
+
     return Policy(
         claim=NON_PRIVATE,
         device_draws={},
         server_draws={},
-        init=lambda preview: Halving(nothing, jnp.ones(num_arms, jnp.int32), nothing, jnp.zeros(num_arms, jnp.float32)),
+        init=init,
         act=lambda state, round_, z: lanes.argmin(_order(state.left, state.pulls))[None],
         report=lambda round_, action, reward, z: jnp.asarray(reward, jnp.float32),
         update=update,
+        settle=lambda state: state._replace(total=jnp.zeros_like(state.total), folded=sums.add(state.folded, state.total)),
     )

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
@@ -13,6 +12,7 @@ from jaxbandits.core import Round
 from jaxbandits.engine import factor, lanes, linalg, sums
 from jaxbandits.links import Link
 from jaxbandits.mechanisms.regression import Statistics, growth
+from jaxbandits.policies.reduction import inside
 
 MOST_FEATURES = 128
 """The most features of an action: every round factors a matrix of that size."""
@@ -93,7 +93,7 @@ def record(round_: Round, action: Array, reward: Array) -> Record:
 
 def cut(raw: Record, link: Link) -> Record:
     """The record within the bounds that a claim assumes: features of length at most 1, and the reward in its range."""
-    return Record(features=linalg.within(raw.features), reward=jnp.clip(raw.reward, np.float32(link.low), np.float32(link.high)))
+    return Record(features=linalg.within(raw.features), reward=inside(raw.reward, link.low, link.high))
 
 
 @lanes.elementwise
@@ -152,7 +152,7 @@ def checked(dim: int, fail_prob: ArrayLike, **positive: ArrayLike) -> int:
     Raises:
       ValueError: if one is out of range.
     """
-    validate.scalar("fail_prob", fail_prob, "strictly between 0 and 1", lambda x: 0 < x < 1)
+    validate.scalar("fail_prob", fail_prob, "from 1e-12 to below 1", lambda x: 1e-12 <= x < 1)
     for name, value in positive.items():
-        validate.positive(name, value)
+        validate.scalar(name, value, "a number from 1e-9 to 1e9", lambda x: 1e-9 <= x <= 1e9)
     return validate.size("dim", dim, 1, MOST_FEATURES)

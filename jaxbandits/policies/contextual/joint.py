@@ -75,7 +75,7 @@ def joint_dp_linucb(
     Args:
       dim: number of features d; a study passes that of the problem.
       link: of the problem: the range of rewards and their scatter R.
-      horizon: T, the number of rounds; a study passes its own.
+      horizon: T, the number of rounds; a study passes its own. Records of rounds after it are left out.
       epsilon: privacy level, positive; inf adds no noise.
       delta: strictly between 0 and 1.
       fail_prob: alpha.
@@ -99,7 +99,7 @@ def joint_dp_linucb(
     per_node = spread * np.float32(nodes**0.5)
     rho = jnp.maximum(per_node * growth(dim + 1, horizon, fail_prob), 0.5 * jnp.asarray(regulariser, jnp.float32))
     log_fail = jnp.log(jnp.asarray(fail_prob, jnp.float32))
-    vector_noise = per_node * (np.float32(dim**0.5) + jnp.sqrt(2.0 * (np.float32(np.log(horizon)) - log_fail))) / jnp.sqrt(rho)
+    vector_noise = per_node * (np.float32(dim**0.5) + jnp.sqrt(2.0 * (np.float32(np.log(horizon)) - log_fail))) * jnp.sqrt(1.0 / rho)
 
     def confidence(t):
         log = 2.0 * (np.float32(np.log(2.0)) - log_fail) + dim * jnp.log(3.0 + t.astype(jnp.float32) / (dim * rho))
@@ -117,9 +117,11 @@ def joint_dp_linucb(
         one = assemble.cut(message, link)
         both = jnp.concatenate([one.features, one.reward[None]])
         lowest = jnp.int32(31) - lax.clz(t & -t)
+        # The tree is full after its horizon: later records stay out of it, for no node has noise for them.
+        still = (t <= horizon).astype(jnp.float32)
         return state._replace(
-            gram=assemble.plus(state.gram, linalg.outer(both)),
-            noise=_renewed(state.noise, assemble.scaled(z["node"], spread), lowest),
+            gram=assemble.plus(state.gram, assemble.scaled(linalg.outer(both), still)),
+            noise=_renewed(state.noise, assemble.scaled(z["node"], spread), jnp.where(t <= horizon, lowest, -1)),
         )
 
     def settle(state):

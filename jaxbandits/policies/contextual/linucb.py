@@ -11,6 +11,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.core import Tracer
 from jax.typing import ArrayLike
 
 from jaxbandits import links, validate
@@ -68,8 +69,9 @@ def printed_sigma(factor: float, inside: float, epsilon: ArrayLike, delta: Array
     """(factor / epsilon) sqrt(log(inside / delta)), float32 ()."""
     validate.epsilon(epsilon)
     validate.delta(delta)
-    log = np.float32(np.log(inside)) - jnp.log(jnp.asarray(delta, jnp.float32))
-    return np.float32(factor) / jnp.asarray(epsilon, jnp.float32) * jnp.sqrt(log)
+    swept = isinstance(delta, Tracer)  # float32 cannot hold the smallest ones
+    log = np.log(inside) - (jnp.log(jnp.asarray(delta, jnp.float32)) if swept else np.log(float(delta)))  # pyright: ignore[reportArgumentType]
+    return np.float32(factor) / jnp.asarray(epsilon, jnp.float32) * jnp.sqrt(jnp.asarray(log, jnp.float32))
 
 
 def _printed_confidence(dim: int, horizon: int, fail_prob: ArrayLike, sigma: Array) -> Callable[[Array], Confidence]:

@@ -1,5 +1,6 @@
 """Non-private contextual policies: OFUL, and GLOC for generalised linear rewards."""
 
+import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -9,7 +10,8 @@ from jax.typing import ArrayLike
 
 from jaxbandits import links, validate
 from jaxbandits.core import NON_PRIVATE, Policy
-from jaxbandits.engine import factor, lanes, linalg
+from jaxbandits.engine import factor, lanes, linalg, sums
+from jaxbandits.engine.sums import Sum
 from jaxbandits.links import Link
 from jaxbandits.policies.contextual import assemble
 from jaxbandits.policies.contextual.assemble import Confidence, Regressed
@@ -73,8 +75,8 @@ class GlocState(NamedTuple):
 
     sums: assemble.Sums  # of x x' and zeta x
     estimate: Array  # [dim]: of the online learner, of length at most S
-    unexplained: Array  # (): sum of zeta^2 less what the regression explains of it
-    steps: Array  # (): sum of the squared norms of the gradients
+    squares: Array  # [2], float32: what the regression leaves of the squares of zeta, and the squared norms of the gradients
+    folded: Sum  # [2]: those before the last settling
 
 
 @lanes.elementwise
@@ -109,15 +111,22 @@ def gloc(
     """
     dim = assemble.checked(dim, fail_prob, theta_bound=theta_bound, regulariser=regulariser)
     link, most = links.check(link), validate.number("theta_bound", theta_bound)
-    kappa, noise = link.slope(most), link.noise
+    try:
+        kappa, noise = link.slope(most), link.noise
+        size = 4 * noise**4 / kappa**4
+    except (ZeroDivisionError, OverflowError):
+        kappa, noise, size = 0.0, 0.0, math.inf
+    if not size <= 1e12:
+        raise ValueError(f"theta_bound must leave a link of slope well above 0 relative to its noise; got {most:g}, where it is {kappa:g}")
     ridge, log_fail = jnp.asarray(regulariser, jnp.float32), jnp.log(jnp.asarray(fail_prob, jnp.float32))
 
     def radius(state):
-        spent = 2.0 * kappa * most**2 * ridge + state.steps * np.float32(0.5 / kappa)
-        inside = 1.0 + 2.0 * spent / np.float32(kappa) + np.float32(4 * noise**4 / kappa**4) * jnp.exp(-2.0 * log_fail)
+        unexplained, steps = state.folded.high + state.squares
+        spent = 2.0 * kappa * most**2 * ridge + steps * np.float32(0.5 / kappa)
+        inside = 1.0 + 2.0 * spent / np.float32(kappa) + np.float32(size) * jnp.exp(-2.0 * log_fail)
         log = np.float32(np.log(2.0)) - log_fail + 0.5 * jnp.log(inside)
         beta = 1.0 + np.float32(4 / kappa) * spent + np.float32(8 * noise**2 / kappa**2) * log
-        return jnp.sqrt(jnp.maximum(ridge * most**2 + beta - state.unexplained, 0.0))
+        return jnp.sqrt(jnp.maximum(ridge * most**2 + beta - unexplained, 0.0))
 
     def act(state, round_, z):
         at = Confidence(ridge=ridge, width=radius(state))
@@ -137,19 +146,25 @@ def gloc(
         return GlocState(
             sums=after,
             estimate=estimate,
-            # The residual of a regression grows by this much with one more row; the difference of two large sums would lose it.
-            unexplained=state.unexplained + (zeta - predicted) ** 2 / (1.0 + square),
-            steps=state.steps + residual**2 * square / (1.0 + square),
+            # The residual of a regression grows by the first with one more row; the difference of two large sums would lose it.
+            squares=state.squares + jnp.stack([(zeta - predicted) ** 2, residual**2 * square]) / (1.0 + square),
+            folded=state.folded,
         )
 
-    nothing = jnp.zeros((), jnp.float32)
+    def settle(state):
+        return state._replace(
+            sums=assemble.settle(state.sums), squares=jnp.zeros_like(state.squares), folded=sums.add(state.folded, state.squares)
+        )
+
     return Policy(
         claim=NON_PRIVATE,
         device_draws={},
         server_draws={},
-        init=lambda preview: GlocState(sums=assemble.start(dim), estimate=jnp.zeros(dim, jnp.float32), unexplained=nothing, steps=nothing),
+        init=lambda preview: GlocState(
+            sums=assemble.start(dim), estimate=jnp.zeros(dim, jnp.float32), squares=jnp.zeros(2, jnp.float32), folded=sums.zero((2,))
+        ),
         act=act,
         report=lambda round_, action, reward, z: assemble.record(round_, action, reward),
         update=update,
-        settle=assemble.settle_inside,
+        settle=settle,
     )

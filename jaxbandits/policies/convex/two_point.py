@@ -17,7 +17,7 @@ from jax.typing import ArrayLike
 from jaxbandits import domains, validate
 from jaxbandits.core import NON_PRIVATE, Policy
 from jaxbandits.domains import Domain
-from jaxbandits.engine import draws, linalg
+from jaxbandits.engine import draws, lanes, linalg
 from jaxbandits.mechanisms import calibrate
 from jaxbandits.mechanisms.randomiser import Randomiser, gaussian
 from jaxbandits.policies.convex.gradient import (
@@ -30,7 +30,7 @@ from jaxbandits.policies.convex.gradient import (
     one_over,
     scaled,
 )
-from jaxbandits.policies.reduction import calibrated
+from jaxbandits.policies.reduction import calibrated, inside
 from jaxbandits.policies.responses import RAW
 
 ONE_USER = "any two convex losses of one user, one round; the points are public"
@@ -54,6 +54,12 @@ def falling_rate(domain: Domain, horizon: int, size: Array, strong_convexity: fl
     return one_over(strong_convexity)
 
 
+@lanes.elementwise
+def _root(square: Array) -> Array:
+    """Behind a fence: a quotient by a root becomes a reciprocal root, whose last bits depend on how many lanes there are."""
+    return jnp.sqrt(square)
+
+
 def _policy(
     domain: Domain,
     horizon: int,
@@ -66,10 +72,10 @@ def _policy(
     cut: bool,
 ) -> Policy:
     validate.callable_("rate", rate, "a function, such as convex.constant_rate")
-    size = jnp.sqrt(np.float32(lipschitz) ** 2 + jnp.asarray(sigma, jnp.float32) ** 2)
+    size = _root(np.float32(lipschitz) ** 2 + jnp.asarray(sigma, jnp.float32) ** 2)
     made = check_optimiser(optimiser, rate(domain, horizon, size, strong_convexity))
     radius = np.float32(min(log_horizon(horizon) / horizon, domain.inner_radius))
-    steepest, dim = np.float32(lipschitz), np.float32(domain.dim)
+    dim = np.float32(domain.dim)
 
     def act(state, round_, z):
         u = linalg.normalised(z["direction"])
@@ -77,7 +83,7 @@ def _policy(
 
     def report(round_, action, losses, z):
         slope = (losses[0] - losses[1]) / (2 * radius)
-        return randomiser.send(jnp.clip(slope, -steepest, steepest) if cut else slope, z)
+        return randomiser.send(inside(slope, -float(lipschitz), float(lipschitz)) if cut else slope, z)
 
     def update(state, t, action, message, z):
         gradient = scaled(linalg.normalised(z["direction"]), dim * message)

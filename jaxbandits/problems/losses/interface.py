@@ -77,8 +77,9 @@ def noisy(losses: Losses, *, deviation: float) -> Losses:
     losses = check_losses(losses)
     validate.scale("deviation", deviation)
     size = np.float32(deviation)
+    name = next(f"answer {i}" for i in range(len(losses.draws) + 1) if f"answer {i}" not in losses.draws)
 
     def loss(target, t, point, z):
-        return losses.loss(target, t, point, z) + size * z["answer"]
+        return losses.loss(target, t, point, z) + size * z[name]
 
-    return losses._replace(draws={**losses.draws, "answer": draws.normal()}, loss=loss, bound=losses.bound + 4 * float(deviation))
+    return losses._replace(draws={**losses.draws, name: draws.normal()}, loss=loss, bound=losses.bound + 4 * float(deviation))

@@ -40,6 +40,8 @@ independent = Path(
 def alternating(*, period: int = 2) -> Path:
     """To one side for half a period, and then to the other: a sequence that is fixed in advance.
 
+    The best point is that of whole periods: in between, and with a period that is not short, another one may be better so far.
+
     Args:
       period: an even number of rounds.
 
