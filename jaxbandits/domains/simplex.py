@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jax import Array
+from jax import Array, lax
 
 from jaxbandits import validate
 from jaxbandits.domains.interface import MOST_DIM, ROUNDING, Barrier, Domain
@@ -20,7 +20,7 @@ def _project(point: Array) -> Array:
     inside = jnp.maximum(point, 0.0)
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # the library relies on them
         face = optax.projections.projection_simplex(point)
-    return jnp.where(jnp.sum(inside) <= 1.0, inside, face)
+    return jnp.where(linalg.total(inside) <= 1.0, inside, face)
 
 
 def _minimise(g: Array, q: Array) -> Array:
@@ -28,33 +28,26 @@ def _minimise(g: Array, q: Array) -> Array:
 
     Shifted by the least g, so that what is close to it is not lost in the rounding of a large one.
     """
-    size = np.float32(g.shape[0] + 1)
+    least = fence(lambda g: jnp.min(g, axis=0))(g)
+    rest = fence(lambda g, least: g - least[None])(g, least)
 
-    def added(x):
-        while len(x) > 1:
-            half = len(x) // 2
-            x = jnp.concatenate([x[:half] + x[half : 2 * half], x[2 * half :]])
-        return x[0]
+    @fence
+    def point(rest, m, q):
+        a = rest + m[None]
+        root = jnp.sqrt(a * a + 4.0 * q[None])
+        # Two forms of one number, each without a difference where it is used.
+        return jnp.where(a > 0, 2.0 / jnp.maximum(a + root, _TINY), (root - a) / jnp.maximum(2.0 * q, _TINY)[None])
 
-    def kernel(g, q):
-        least = jnp.min(g, axis=0)
-        rest = g - least[None]
+    def halved(i, ends):
+        low, high = ends
+        m = 0.5 * (low + high)
+        much = linalg.total(point(rest, m, q)) + 1.0 / jnp.maximum(m - least, _TINY) > 1.0
+        return jnp.where(much, m, low), jnp.where(much, high, m)
 
-        def point(m):
-            a = rest + m[None]
-            root = jnp.sqrt(a * a + 4.0 * q[None])
-            # Two forms of one number, each without a difference where it is used.
-            return jnp.where(a > 0, 2.0 / jnp.maximum(a + root, _TINY), (root - a) / jnp.maximum(2.0 * q, _TINY)[None])
-
-        low = jnp.where(q > 0, 1.0 + least, jnp.maximum(1.0 + least, 0.0))
-        high = size + jnp.maximum(least, 0.0)
-        for _ in range(_STEPS):
-            m = 0.5 * (low + high)
-            much = added(point(m)) + 1.0 / jnp.maximum(m - least, _TINY) > 1.0
-            low, high = jnp.where(much, m, low), jnp.where(much, high, m)
-        return point(0.5 * (low + high))
-
-    return fence(kernel)(g, q)
+    low = jnp.where(q > 0, 1.0 + least, jnp.maximum(1.0 + least, 0.0))
+    high = np.float32(g.shape[0] + 1) + jnp.maximum(least, 0.0)
+    low, high = lax.fori_loop(0, _STEPS, halved, (low, high))  # a loop: written out it takes a minute to compile
+    return point(rest, 0.5 * (low + high), q)
 
 
 _minimise_helper = lanes.lanes_last(_minimise)
