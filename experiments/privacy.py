@@ -1,9 +1,10 @@
 """What the claims of all policies are worth: audits, and what privacy costs in regret.
 
 Every policy is audited at epsilon 1 (delta 1e-3 where it has one): three items or arms of mean 1/2, lists of two, three rounds, the audited
-user in the first; a policy that releases nothing so early shows nothing. Policies without a guarantee that show no leak there are audited
-for the user whose raw reply they start from, and the larger bound is shown. Policies for unbounded rewards are audited with rewards of
--30 and 30.
+user in the first; for contextual policies three actions with fixed features, for convex ones quadratic losses on the disc. A policy that
+releases nothing so early shows nothing. Policies without a guarantee that show no leak there are audited for the user whose raw reply they
+start from, and the larger bound is shown. Policies for unbounded rewards are audited with rewards of -30 and 30, and contextual policies
+that do not cut rewards with -20 and 20.
 
 Figures:
   claimed_and_audited   the epsilon that each policy claims or names, and the one found
@@ -85,7 +86,7 @@ PROBLEMS = {
     "cascade": partial(problems.cascade, means=MEANS, list_len=2),
     "armed": partial(problems.armed, means=MEANS),
     "semi_bandit": partial(problems.semi_bandit, means=MEANS, oracle=oracles.top_k(num_base_arms=3, list_len=2)),
-    "contextual": partial(problems.contextual, contexts=problems.contexts.sphere(dim=2, num_actions=3)),
+    "contextual": partial(problems.contextual, contexts=problems.contexts.fixed([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])),
     "one_point": partial(problems.one_point, domain=DISC, losses=LOSSES),
     "two_point": partial(problems.two_point, domain=DISC, losses=LOSSES),
 }
@@ -97,6 +98,8 @@ USERS = {
 """Replies at the ends of their range, where they are not the usual ones."""
 UNBOUNDED = (policies.armed.sigmoid_ucb1, policies.armed.ldp_ucb_bernoulli_sigmoid, policies.armed.ldp_ucb_laplace_sigmoid)
 """Policies for rewards of any size."""
+UNCUT = (policies.contextual.ldp_linucb_paper, policies.contextual.ldp_linucb_author_code, policies.contextual.ldp_glm_paper)
+"""Printed policies that send records as they come."""
 
 
 @functools.cache
@@ -117,7 +120,10 @@ def _audit(factory: Callable[..., Any], family: str, runs: int) -> Audit:
     if factory in UNBOUNDED:
         unbounded = functools.partial(problems.armed, means=MEANS, rewards=problems.rewards.gaussian())
         return audit(fixed, unbounded, users=(-30.0, 30.0), runs=runs)
-    here = audit(fixed, problem, users=USERS.get(family), runs=runs)
+    users = USERS.get(family)
+    if factory in UNCUT:
+        users = (-20.0, 20.0)
+    here = audit(fixed, problem, users=users, runs=runs)
     if family in USERS or here.violated or here.claim.status not in ("paper", "calibrated"):
         return here
     return max(here, audit(fixed, problem, present=0, runs=runs), key=lambda one: one.epsilon)

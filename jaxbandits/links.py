@@ -15,6 +15,7 @@ from jax import Array
 from jaxbandits import validate
 from jaxbandits.core import Draws
 from jaxbandits.engine import draws
+from jaxbandits.recipes import Recipe, reduced, remembered
 
 
 class Link(NamedTuple):
@@ -28,6 +29,7 @@ class Link(NamedTuple):
       sample: (z, draws) -> reward, float32 ().
       low, high: the range that rewards are cut to before they are made private.
       noise: R, such that a reward less its mean is R-sub-Gaussian.
+      recipe: for pickling; leave it out.
     """
 
     mean: Callable[[Array], Array]
@@ -38,6 +40,11 @@ class Link(NamedTuple):
     low: float
     high: float
     noise: float
+    recipe: Recipe | None = None
+
+    def __reduce__(self):
+        """Pickled by its recipe."""
+        return reduced(self)
 
 
 def check(link: Any) -> Link:
@@ -75,6 +82,7 @@ def _identity(z):
     return z
 
 
+@remembered
 def linear(*, noise: float = 0.1, reward_bound: float = 1.0) -> Link:
     """Rewards x' theta plus normal noise.
 
@@ -116,6 +124,7 @@ def _bernoulli(z: Array, u: Mapping[str, Array]) -> Array:
     return (u["reward"] < jax.nn.sigmoid(z)).astype(jnp.float32)
 
 
+@remembered
 def logistic() -> Link:
     """Rewards of 0 or 1, a 1 with probability 1 / (1 + exp(-x' theta))."""
     return Link(
@@ -149,6 +158,7 @@ def _poisson_slope(radius: float) -> float:
     return math.exp(-radius)
 
 
+@remembered
 def poisson(*, reward_bound: float = 10.0) -> Link:
     """Poisson rewards of mean exp(x' theta).
 

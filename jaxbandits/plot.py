@@ -65,8 +65,16 @@ def _label(dataset: xr.Dataset, policy: str) -> str:
     claims = np.unique(dataset["claim"].sel(policy=policy).values.astype(str))
     if len(claims) == 1:
         return f"{policy} ({claims[0]})"
-    kinds = {c.rsplit("-", 1)[-1] if c.endswith("DP") else c for c in claims}  # epsilon is on the axis
+    kinds = {_without_epsilon(claim) for claim in claims}
     return f"{policy} ({' / '.join(sorted(kinds))})"
+
+
+def _without_epsilon(claim: str) -> str:
+    """A claim whose epsilon is on the axis: "(1, 0.01)-LDP" is "LDP, delta 0.01"."""
+    level, _, kind = claim.rpartition("-")
+    if not claim.endswith("DP"):
+        return claim
+    return f"{kind}, delta {level.strip('()').split(', ')[1]}" if "," in level else kind
 
 
 def _policies(dataset: xr.Dataset, policies: Iterable[str] | None) -> list[str]:

@@ -200,14 +200,20 @@ def _collect(
     record: dict[str, np.ndarray],
 ) -> None:
     """Puts what a tile gave into the tables and the store, once it is known to hold numbers only."""
-    legal = record[scan.LEGAL][:, : len(point)]
-    if not legal.all():
-        at, lane = (int(i) for i in np.argwhere(~legal)[0])
+    checks = {check: record[check][:, : len(point)] for check in (scan.NUMBERS, scan.LEGAL)}
+    for check, passed in checks.items():
+        if passed.all():
+            continue
+        at, lane = (int(i) for i in np.argwhere(~passed)[0])
         where = f"round {study.rounds[at]} of seed {int(seed[lane])}"
+        if check == scan.NUMBERS:
+            raise FloatingPointError(
+                f"the state of policy {name!r} is not a number in {where}: look at what the problem replies, and at extremes"
+            )
         raise ValueError(
-            f"policy {name!r} must choose legal actions, such as lists of different items of the problem; in {where} it did not"
+            f"policy {name!r} must choose legal actions, lists of different items, or points of the domain; in {where} it did not"
         )
-    values = {k: np.moveaxis(v, -1, 0)[: len(point)].astype(np.float64) for k, v in record.items() if k != scan.LEGAL}
+    values = {k: np.moveaxis(v, -1, 0)[: len(point)].astype(np.float64) for k, v in record.items() if k not in checks}
     for quantity, value in values.items():
         bad = ~np.isfinite(value) if quantity in LOSSES else np.isnan(value)
         if bad.any():

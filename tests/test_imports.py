@@ -15,10 +15,11 @@ ALLOWED = {
     "engine": {"core"},
     "mechanisms": {"core", "validate", "engine"},
     "theory": {"core", "validate", "mechanisms"},
+    "recipes": {"core"},
     "oracles": {"core", "validate", "engine"},
-    "links": {"core", "validate", "engine"},
-    "domains": {"core", "validate", "engine"},
-    "problems": {"core", "validate", "engine", "mechanisms", "theory", "oracles", "links", "domains"},
+    "links": {"core", "validate", "engine", "recipes"},
+    "domains": {"core", "validate", "engine", "recipes"},
+    "problems": {"core", "validate", "engine", "mechanisms", "theory", "oracles", "links", "domains", "recipes"},
     "policies": {"core", "validate", "engine", "mechanisms", "theory", "oracles", "links", "domains"},
     "factories": {"core"},
     "privacy": {"core", "validate", "engine", "mechanisms", "factories"},
@@ -29,7 +30,7 @@ ALLOWED = {
     "run": {"core", "validate", "engine", "study", "store", "dataset"},
     "plot": {"core", "validate", "stats", "privacy"},
 }
-OUTERMOST = {"cli", "__init__"}
+OUTERMOST = {"cli", "__init__", "__main__"}
 
 
 def rooms_entered(path):

@@ -8,6 +8,7 @@ from jax import Array
 from jaxbandits import validate
 from jaxbandits.domains.interface import MOST_DIM, ROUNDING, Barrier, Domain
 from jaxbandits.engine import lanes, linalg
+from jaxbandits.recipes import remembered
 
 inverse_root = lanes.lanes_last(linalg.inverse_root)
 
@@ -18,6 +19,7 @@ _STEPS = 32
 """Of a bisection: float32 has no more digits."""
 
 
+@remembered
 def ball(*, dim: int, radius: float = 1.0) -> Domain:
     """The ball of a radius about 0, with the barrier -log(radius^2 - |x|^2).
 

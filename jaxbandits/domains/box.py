@@ -8,10 +8,12 @@ from jax import Array
 from jaxbandits import validate
 from jaxbandits.domains.interface import MOST_DIM, ROUNDING, Barrier, Domain
 from jaxbandits.engine import lanes
+from jaxbandits.recipes import remembered
 
 _STEPS = 32
 
 
+@remembered
 def box(*, dim: int, low: float = -1.0, high: float = 1.0) -> Domain:
     """The box [low, high]^dim, with the barrier -sum log(x - low) - sum log(high - x).
 

@@ -9,6 +9,7 @@ from jax import Array
 
 from jaxbandits import validate
 from jaxbandits.engine import lanes
+from jaxbandits.recipes import Recipe, reduced
 
 
 class Barrier(NamedTuple):
@@ -39,6 +40,7 @@ class Domain(NamedTuple):
       contains: point -> bool (), up to rounding.
       best: g -> a point of least <g, x>.
       barrier: for the learners that need one.
+      recipe: for pickling; leave it out.
     """
 
     dim: int
@@ -50,6 +52,11 @@ class Domain(NamedTuple):
     contains: Callable[[Array], Array]
     best: Callable[[Array], Array]
     barrier: Barrier
+    recipe: Recipe | None = None
+
+    def __reduce__(self):
+        """Pickled by its recipe."""
+        return reduced(self)
 
 
 ROUNDING = 1e-5

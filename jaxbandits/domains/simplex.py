@@ -10,6 +10,7 @@ from jaxbandits import validate
 from jaxbandits.domains.interface import MOST_DIM, ROUNDING, Barrier, Domain
 from jaxbandits.engine import factor, lanes, linalg
 from jaxbandits.engine.fence import fence
+from jaxbandits.recipes import remembered
 
 _STEPS = 48
 _TINY = np.float32(1e-30)
@@ -53,6 +54,7 @@ def _minimise(g: Array, q: Array) -> Array:
 _minimise_helper = lanes.lanes_last(_minimise)
 
 
+@remembered
 def simplex(*, dim: int) -> Domain:
     """The solid simplex, x >= 0 with sum at most 1: probabilities of dim + 1 outcomes without the last one.
 

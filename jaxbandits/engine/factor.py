@@ -10,9 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxbandits.engine import dense
 from jaxbandits.engine.batching import lanes_last
 from jaxbandits.engine.fence import fence
 from jaxbandits.engine.linalg import TINY, diagonal, inverse_root, places
+
+_WRITTEN_OUT = 24
+"""The most unknowns of a factorisation that is written out: the time to compile it grows with their square."""
 
 
 def _columns(packed: Array, ridge: Array, border: Array) -> list[Array]:
@@ -61,6 +65,15 @@ class Forms(NamedTuple):
     ridge: Array  # (): that was needed
 
 
+def _attempt(packed: Array, ridge: Array, border: Array) -> tuple[list[Array], Array]:
+    """The columns of the border, solved forward, and whether the matrix is not positive definite."""
+    if border.shape[1] > _WRITTEN_OUT:
+        solved, bad = dense.over_lanes(dense.forward, packed, ridge, border)
+        return [solved[:, j] for j in range(border.shape[1])], bad
+    columns = _columns(packed, ridge, border)
+    return [column[-len(border) :] for column in columns], _margin(packed, ridge, columns) <= 0
+
+
 def _raised(packed: Array, ridge: Array) -> Array:
     dim = int((2 * packed.shape[0] + 0.25) ** 0.5)
     where = diagonal(dim)
@@ -72,11 +85,9 @@ def _forms(packed: Array, ridge: Array, rows: Array, vector: Array) -> Forms:
 
     def attempt(state):
         _, _, ridge = state
-        columns = _columns(packed, ridge, border)
-        tails = [column[-num_rows - 1 :] for column in columns]
+        tails, bad = _attempt(packed, ridge, border)
         mean = fence(lambda *tails: sum(tail[:-1] * tail[-1][None] for tail in tails))(*tails)
         square = fence(lambda *tails: sum(tail[:-1] * tail[:-1] for tail in tails))(*tails)
-        bad = _margin(packed, ridge, columns) <= 0
         # A lane raises its own ridge only, so that what it gets does not depend on the lanes beside it.
         return lax.complex(mean, square), bad, jnp.where(bad, _raised(packed, ridge), ridge)
 
@@ -103,6 +114,8 @@ def forms(packed: Array, ridge: Array, rows: Array, vector: Array) -> Forms:
 
 
 def _solve(packed: Array, ridge: Array, vector: Array) -> Array:
+    if len(vector) > _WRITTEN_OUT:
+        return dense.over_lanes(dense.solve, packed, ridge, vector)
     columns = _columns(packed, ridge, vector[None])
     return _back(columns, [column[-1] for column in columns])
 
@@ -136,6 +149,8 @@ _NEWTON = 24
 
 def _project_in_norm(packed: Array, ridge: Array, point: Array, radius: Array) -> Array:
     dim = point.shape[0]
+    if dim > _WRITTEN_OUT:
+        return dense.over_lanes(dense.project_in_norm, packed, ridge, point, radius)
     row, column = places(dim)
 
     def pulled(packed, ridge, point):  # (V + ridge I) point
@@ -186,6 +201,8 @@ def project_in_norm(packed: Array, ridge: Array, point: Array, radius: Array) ->
 
 def _roots(packed: Array, x: Array) -> tuple[Array, Array]:
     dim = x.shape[0]
+    if dim > _WRITTEN_OUT:
+        return dense.over_lanes(dense.roots, packed, x)
     columns = _columns(packed, jnp.zeros(packed.shape[1:], jnp.float32), jnp.zeros((0, dim, *packed.shape[1:]), jnp.float32))
     row, column = places(dim)
     flat = jnp.concatenate(columns)

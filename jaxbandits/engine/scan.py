@@ -31,6 +31,15 @@ Parameters = Mapping[str, Any]
 """The swept arguments of a factory, by name, each with lanes on the last axis."""
 
 
+NUMBERS = "state of numbers"
+"""The record that tells whether the state at a checkpoint is free of NaN, which a policy may not show in its actions."""
+
+
+def _of_numbers(state: PyTree) -> Array:
+    clean = [jnp.all(~jnp.isnan(leaf)) for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    return functools.reduce(jnp.logical_and, clean, jnp.bool_(True))
+
+
 class Lanes(NamedTuple):
     """What tells the lanes of a tile apart."""
 
@@ -169,8 +178,8 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
       chunk: pairs of rounds whose numbers are made together.
 
     Returns:
-      the tile at the last checkpoint, and the records: those of ``LOSSES`` that the problem has, a Sum of [n, lanes], ``LEGAL``, bool
-      [n, lanes], and each metric as [n, ..., lanes].
+      the tile at the last checkpoint, and the records: those of ``LOSSES`` that the problem has, a Sum of [n, lanes], ``LEGAL`` and
+      ``NUMBERS``, bool [n, lanes], and each metric as [n, ..., lanes].
     """
     beats = _beats(program, lanes)
 
@@ -199,6 +208,8 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
 
     measure = {name: _each_lane(lanes, lambda s, i, metric=metric: jnp.asarray(metric(s, i)), -1) for name, metric in program.metrics}
 
+    clean = _each_lane(lanes, _of_numbers, -1)
+
     def play_span(stop, carry: Carry) -> Carry:
         """To the next settling or the checkpoint, whichever is first."""
         end = jnp.minimum(stop, (carry.t // SETTLE_EVERY + 1) * SETTLE_EVERY)
@@ -212,6 +223,7 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
         carry = lax.while_loop(lambda c: c.t < stop, functools.partial(play_span, stop), carry)
         record = {name: metric(carry.state, carry.instance) for name, metric in measure.items()}
         lost = {name: sums.at_rest(total) for name, total in carry.lost.items()}
-        return carry, {**lost, LEGAL: beats.legal(lanes.problem, carry.instance, carry.action), **record}
+        checks = {LEGAL: beats.legal(lanes.problem, carry.instance, carry.action), NUMBERS: clean(carry.state)}
+        return carry, {**lost, **checks, **record}
 
     return lax.scan(to_checkpoint, carry, checkpoints)

@@ -3,7 +3,9 @@
 On half of the runs an event is chosen that tells the users apart; on the other half its probabilities are bounded by Clopper and Pearson.
 An epsilon that exceeds the one claimed is a violation, at the confidence asked for. The reverse proves nothing: an audit finds leaks, and
 cannot show that there is none. Its events add up what each number of a transcript tells on its own, so a leak that shows only in several
-together, such as a bit hidden in the exclusive or of two, is missed. Jagielski, Ullman, Oprea: Auditing Differentially Private Machine
+together, such as a bit hidden in the exclusive or of two, is missed. So is the
+sign of a reward times features that are random and symmetric: audit a contextual policy with ``contexts.fixed``. The features of a
+round are those of the problem in both worlds; only replies differ. Jagielski, Ullman, Oprea: Auditing Differentially Private Machine
 Learning, 2020.
 """
 

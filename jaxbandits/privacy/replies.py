@@ -12,7 +12,8 @@ from jaxbandits.core import Problem, PyTree
 def default(like: PyTree, problem: Problem, present: int) -> tuple[Any, ...]:
     """Replies that tend to be far apart.
 
-    Clicks at both ends and none, rewards or bits of 0 and 1, several numbers with a 1 first or last, previews of different items.
+    Clicks at both ends and none, bits of 0 and 1, rewards and losses at the ends of their range, several numbers with a 1 first or
+    last, previews of different items.
 
     Args:
       like: shape and type of a reply.
@@ -35,6 +36,9 @@ def default(like: PyTree, problem: Problem, present: int) -> tuple[Any, ...]:
         ends = np.zeros((2, *like.shape), like.dtype)
         ends[0, ..., 0] = ends[1, ..., -1] = 1
         return tuple(ends)
+    if np.issubdtype(like.dtype, np.floating):  # the ends of the range, where the problem tells it
+        link, bound = problem.shared.get("link"), problem.shared.get("loss_bound")
+        return (link.low, link.high) if link is not None else (-bound, bound) if bound is not None else (0.0, 1.0)
     last = problem.sizes.get("list_len", 1)
     return (0, 1, last) if last > 1 else (0, 1)
 

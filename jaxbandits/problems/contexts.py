@@ -11,6 +11,7 @@ from jaxbandits import validate
 from jaxbandits.core import Draws, PyTree
 from jaxbandits.engine import draws, lanes, linalg
 from jaxbandits.engine.fence import fence
+from jaxbandits.recipes import Recipe, reduced, remembered
 
 
 class Contexts(NamedTuple):
@@ -23,6 +24,7 @@ class Contexts(NamedTuple):
       draws: what a round needs.
       setup: setup draws -> what the rounds of this seed have in common.
       at: (that, t, draws) -> features, float32 [num_actions, dim].
+      recipe: for pickling; leave it out.
     """
 
     num_actions: int
@@ -31,6 +33,11 @@ class Contexts(NamedTuple):
     draws: Draws
     setup: Callable[[Mapping[str, Array]], PyTree]
     at: Callable[[PyTree, Array, Mapping[str, Array]], Array]
+    recipe: Recipe | None = None
+
+    def __reduce__(self):
+        """Pickled by its recipe."""
+        return reduced(self)
 
 
 MOST_ACTIONS = 4096
@@ -51,6 +58,7 @@ def check_contexts(contexts: Any) -> Contexts:
     return contexts
 
 
+@remembered
 def sphere(*, dim: int, num_actions: int = 10) -> Contexts:
     """Every action anew in every round, uniform on the unit sphere.
 
@@ -73,6 +81,7 @@ def sphere(*, dim: int, num_actions: int = 10) -> Contexts:
     )
 
 
+@remembered
 def fixed(features: Any) -> Contexts:
     """The same actions in every round, in an order drawn for each seed.
 
@@ -105,6 +114,7 @@ def fixed(features: Any) -> Contexts:
     )
 
 
+@remembered
 def of_users(users: np.ndarray, items: np.ndarray) -> Contexts:
     """A user, one of all with equal chances, and the same items: features are products of the coordinates of both.
 

@@ -61,6 +61,13 @@ def _problem(contexts: Contexts, link: Link, theta: ArrayLike | None) -> Problem
         value = linalg.times(round_.context, instance.theta)
         return link.mean(jnp.max(value)) - link.mean(lanes.take(value, action)[0])
 
+    def context(instance, t, z):
+        features = contexts.at(instance.common, t, z)
+        if jnp.shape(features) != (n, dim) or jnp.result_type(features) != jnp.float32:
+            found = f"{jnp.result_type(features)} {list(jnp.shape(features))}"
+            raise ValueError(f"contexts.at must return float32 [{n}, {dim}], features of length at most 1; got {found}")
+        return features
+
     own = {"theta": draws.normal((dim,))} if theta is None else {}
     for name in sorted({*contexts.draws} & {*link.draws} | {*own} & {*contexts.setup_draws}):
         raise ValueError(f"contexts must not have a draw named {name!r}: the link, or the problem, has one")
@@ -70,7 +77,7 @@ def _problem(contexts: Contexts, link: Link, theta: ArrayLike | None) -> Problem
         draws={**contexts.draws, **link.draws},
         setup=setup,
         preview=lambda instance, z: (),
-        context=lambda instance, t, z: contexts.at(instance.common, t, z),
+        context=context,
         respond=respond,
         regret=regret,
         legal=lambda instance, action: (action[0] >= 0) & (action[0] < n),

@@ -53,6 +53,13 @@ def two_point(*, domain: Domain, losses: Losses, realised_regret: bool = False) 
     return _problem(domain, losses, realised_regret, pair=True)
 
 
+def _number(name: str, value: Array) -> Array:
+    """One number: a private policy has noise for one only."""
+    if jnp.shape(value) or jnp.result_type(value) != jnp.float32:
+        raise ValueError(f"losses.{name} must return float32 (); got {jnp.result_type(value)} {list(jnp.shape(value))}")
+    return value
+
+
 def _problem(domain: Domain, losses: Losses, realised_regret: bool, pair: bool) -> Problem:
     domain, losses = check(domain), check_losses(losses)
     validate.flag("realised_regret", realised_regret)
@@ -67,11 +74,11 @@ def _problem(domain: Domain, losses: Losses, realised_regret: bool, pair: bool) 
         return ConvexInstance(target=target, best=losses.best(target))
 
     def respond(instance, round_, action, z):
-        found = [losses.loss(instance.target, round_.t, point, z) for point in points(action)]
+        found = [_number("loss", losses.loss(instance.target, round_.t, point, z)) for point in points(action)]
         return jnp.stack(found) if pair else found[0]
 
     def regret(instance, round_, action):
-        found = [losses.excess(instance.target, round_.t, point) for point in points(action)]
+        found = [_number("excess", losses.excess(instance.target, round_.t, point)) for point in points(action)]
         return 0.5 * (found[0] + found[1]) if pair else found[0]
 
     def realised(instance, round_, action, z):

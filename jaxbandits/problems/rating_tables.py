@@ -10,7 +10,13 @@ from jaxbandits import validate
 
 
 def read_ratings(
-    source: Any, *, num_items: int = 20, user: str | int = "user", item: str | int = "item", rating: str | int = "rating", **options: Any
+    source: Any,
+    *,
+    num_items: int | None = None,
+    user: str | int = "user",
+    item: str | int = "item",
+    rating: str | int = "rating",
+    **options: Any,
 ) -> np.ndarray:
     r"""A table of ratings, [num_users, num_items], of the first items and the users who rated any of them; 0 where there is no rating.
 
@@ -18,16 +24,16 @@ def read_ratings(
 
     Args:
       source: a DataFrame, or a file that ``pandas.read_csv`` reads, a row for each rating.
-      num_items: how many items, those of the smallest names.
+      num_items: how many items, those of the smallest names; by default 20, or all if there are fewer.
       user: column of the users.
       item: column of the items.
       rating: column of the ratings.
       **options: for ``pandas.read_csv``.
 
     Raises:
-      ValueError: if a column is missing, or a rating is not from 1 to 5.
+      ValueError: if a column is missing, or a rating is not above 0 and at most 5.
     """
-    num_items = validate.size("num_items", num_items, 1)
+    num_items = num_items if num_items is None else validate.size("num_items", num_items, 1)
     if not isinstance(source, pd.DataFrame):
         if not isinstance(source, str | pathlib.PurePath) or not pathlib.Path(source).is_file():
             raise ValueError(f"source must be a DataFrame or a file; got {str(source)!r}")
@@ -44,10 +50,11 @@ def read_ratings(
                 f"{name} must be a column of one type; got {' and '.join(sorted({type(v).__name__ for v in column.tolist()}))}"
             )
     values = np.asarray(pd.to_numeric(source[rating], errors="coerce"), np.float64)
-    inside = (values >= 1) & (values <= 5)  # false for what is no number
+    inside = (values > 0) & (values <= 5)  # false for what is no number
     if not inside.all():
-        raise ValueError(f"rating must be a column of numbers from 1 to 5; got {np.asarray(source[rating])[~inside][0]!r}")
-    first = np.unique(things)[:num_items]
+        raise ValueError(f"rating must be a column of numbers above 0, up to 5; got {np.asarray(source[rating])[~inside][0]!r}")
+    first = np.unique(things)[: 20 if num_items is None else num_items]
+    num_items = len(first) if num_items is None else num_items
     if len(first) < num_items:
         raise ValueError(f"num_items must be at most the {len(first)} items that are rated; got {num_items}")
     kept = np.isin(things, first)

@@ -120,3 +120,25 @@ def test_pick_follows_the_weights(num_items):
     found = jax.jit(jax.vmap(lanes.pick, in_axes=(None, -1), out_axes=-1))(jnp.asarray(weights), jnp.asarray(level, jnp.float32))
     share = np.bincount(np.asarray(found), minlength=num_items) / len(level)
     np.testing.assert_allclose(share, weights / weights.sum(), atol=2e-4)  # on a grid of levels: exact up to its ends
+
+
+def test_many_unknowns_go_to_lapack():
+    """Beyond 24 unknowns the same answers, by another way."""
+    dim = 30
+    matrices, rows, vectors = drawn(dim)
+    matrices[1] -= 40.0 * np.eye(dim)
+    held = packed(matrices), jnp.full(LANES, 0.5)
+    rows_last, vectors_last = jnp.asarray(rows.transpose(1, 2, 0), jnp.float32), jnp.asarray(vectors.T, jnp.float32)
+    known = over_lanes(factor.forms)(*held, rows_last, vectors_last)
+    solved = over_lanes(factor.solve)(*held, vectors_last)
+    near = over_lanes(lambda v, p: factor.project_in_norm(v, 0.3, p, 1.0))(held[0], vectors_last)
+    assert known.ridge[1] > 0.5
+    for lane in (0, 1, 3):
+        whole = matrices[lane] + float(known.ridge[lane]) * np.eye(dim)
+        np.testing.assert_allclose(known.mean[:, lane], rows[lane] @ np.linalg.solve(whole, vectors[lane]), rtol=2e-2, atol=2e-3)
+        if lane != 1:
+            np.testing.assert_allclose(solved[:, lane], np.linalg.solve(whole, vectors[lane]), rtol=2e-2, atol=2e-3)
+            wanted = reference.project_in_norm(vectors[lane], matrices[lane] + 0.3 * np.eye(dim), 1.0)
+            np.testing.assert_allclose(near[:, lane], wanted, atol=2e-3)
+    one = factor.forms(held[0][:, 2], 0.5, rows_last[..., 2], vectors_last[:, 2])
+    np.testing.assert_allclose(one.mean, known.mean[:, 2], rtol=1e-3, atol=1e-4)

@@ -134,7 +134,12 @@ def test_reading_ratings(tmp_path):
         (lambda: problems.read_ratings("nowhere.csv"), "source"),
         (lambda: problems.read_ratings(pd.DataFrame({"user": [1], "item": [1]})), "rating"),
         (lambda: problems.read_ratings(pd.DataFrame({"user": [1], "item": [1], "rating": [9]})), "rating"),
-        (lambda: problems.read_ratings(pd.DataFrame({"user": [1], "item": [1], "rating": [5]})), "num_items"),
+        (lambda: problems.read_ratings(pd.DataFrame({"user": [1], "item": [1], "rating": [5]}), num_items=2), "num_items"),
+        (lambda: problems.read_ratings(pd.DataFrame({"user": [1.0, np.nan], "item": [1, 2], "rating": [5, 4]})), "user"),
+        (
+            lambda: problems.contextual(contexts=contexts.sphere(dim=2), link=links.linear()._replace(draws=contexts.sphere(dim=2).draws)),
+            "contexts",
+        ),
     ],
 )
 def test_bad_input(make, named):

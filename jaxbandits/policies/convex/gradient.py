@@ -132,7 +132,8 @@ def fkm_strongly_convex(
 ) -> Policy:
     """FKM with steps 1 / (mu t), for strongly convex losses. Non-private.
 
-    As ``fkm``, with the estimate (d / rho) f(x) u and rho = (d^2 B^2 log T / (mu G T))^(1/3), at most r. Regret of order T^(2/3) up to
+    As ``fkm``, with the estimate (d / rho) f(x) u and rho = (d^2 B^2 log T / (mu G T))^(1/3), at most r: before T is of the
+    order d^2 B^2 log T / (mu G r^3), which is long behind noise, it stays at the centre. Regret of order T^(2/3) up to
     logarithms.
 
     Args:

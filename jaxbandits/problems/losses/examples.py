@@ -15,6 +15,7 @@ from jaxbandits.domains import Domain, check
 from jaxbandits.domains.interface import centre_of
 from jaxbandits.engine import draws, lanes, linalg
 from jaxbandits.problems.losses.interface import Losses, share
+from jaxbandits.recipes import remembered
 
 
 class Examples(NamedTuple):
@@ -40,6 +41,7 @@ def _met(target: Examples, z: Mapping[str, Array]) -> Array:
     return linalg.row(target.users, jnp.minimum((z["user"] * count).astype(jnp.int32), count - 1))
 
 
+@remembered
 def logistic(*, domain: Domain, num_users: int = 32, scale: float = 1.0, reach: float = 0.5) -> Losses:
     """log(1 + exp(-y <v, x>)), y = 1 or -1 as a logistic model with parameter w says: smooth.
 
@@ -85,6 +87,7 @@ def logistic(*, domain: Domain, num_users: int = 32, scale: float = 1.0, reach: 
     )
 
 
+@remembered
 def absolute(*, domain: Domain, num_users: int = 32, scale: float = 1.0, reach: float = 0.5, spread: float = 0.25) -> Losses:
     """|<v, x> - y|, with y about <v, w>: neither smooth nor strongly convex.
 

@@ -9,6 +9,7 @@ from jax import Array
 from jaxbandits import validate
 from jaxbandits.core import Draws, PyTree
 from jaxbandits.engine import draws
+from jaxbandits.recipes import Recipe, reduced, remembered
 
 
 class Losses(NamedTuple):
@@ -26,6 +27,7 @@ class Losses(NamedTuple):
       lipschitz: G: they change by at most G times the distance.
       smoothness: largest curvature; inf if they have corners.
       strong_convexity: smallest curvature; 0 if there is none.
+      recipe: for pickling; leave it out.
     """
 
     dim: int
@@ -39,6 +41,11 @@ class Losses(NamedTuple):
     lipschitz: float
     smoothness: float
     strong_convexity: float
+    recipe: Recipe | None = None
+
+    def __reduce__(self):
+        """Pickled by its recipe."""
+        return reduced(self)
 
 
 def check_losses(losses: Any) -> Losses:
@@ -64,6 +71,7 @@ def share(name: str, value: Any) -> float:
     return float(value)
 
 
+@remembered
 def noisy(losses: Losses, *, deviation: float) -> Losses:
     """Stochastic losses: every answer with normal noise added, before any for privacy.
 

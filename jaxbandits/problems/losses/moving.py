@@ -13,6 +13,7 @@ from jaxbandits.domains import Domain, check
 from jaxbandits.domains.interface import centre_of
 from jaxbandits.engine import draws, linalg
 from jaxbandits.problems.losses.interface import Losses, share
+from jaxbandits.recipes import Recipe, reduced, remembered
 
 
 class Path(NamedTuple):
@@ -22,21 +23,33 @@ class Path(NamedTuple):
       draws: dim -> what it needs in each round.
       at: (direction of this seed [dim], t, draws) -> displacement, [dim].
       expected: (direction, t) -> its expectation.
+      recipe: for pickling; leave it out.
     """
 
     draws: Callable[[int], Draws]
     at: Callable[[Array, Array, Mapping[str, Array]], Array]
     expected: Callable[[Array, Array], Array]
+    recipe: Recipe | None = None
+
+    def __reduce__(self):
+        """Pickled by its recipe."""
+        return reduced(self)
 
 
-independent = Path(
-    draws=lambda dim: {"path": draws.normal((dim,))},
-    at=lambda direction, t, z: linalg.normalised(z["path"]),
-    expected=lambda direction, t: jnp.zeros_like(direction),
-)
+@remembered
+def _independent() -> Path:
+    return Path(
+        draws=lambda dim: {"path": draws.normal((dim,))},
+        at=lambda direction, t, z: linalg.normalised(z["path"]),
+        expected=lambda direction, t: jnp.zeros_like(direction),
+    )
+
+
+independent = _independent()
 """Uniform on the sphere, independent from round to round."""
 
 
+@remembered
 def alternating(*, period: int = 2) -> Path:
     """To one side for half a period, and then to the other: a sequence that is fixed in advance.
 
@@ -76,6 +89,7 @@ def _moving_draws(dim: int) -> Draws:
     return {"target": draws.normal((dim,)), "side": draws.normal((dim,))}
 
 
+@remembered
 def quadratic(*, domain: Domain, curvature: float = 1.0, reach: float = 0.5, spread: float = 0.25, path: Path = independent) -> Losses:
     """Curvature |x - c_t|^2, with c_t about a point c of each seed: smooth and strongly convex.
 
@@ -125,6 +139,7 @@ def quadratic(*, domain: Domain, curvature: float = 1.0, reach: float = 0.5, spr
     )
 
 
+@remembered
 def linear(*, domain: Domain, slope: float = 1.0, spread: float = 0.5, path: Path = independent) -> Losses:
     """<theta_t, x>, with theta_t about a slope theta of each seed.
 

@@ -1,0 +1,5 @@
+"""``python -m jaxbandits``."""
+
+from jaxbandits.cli import main
+
+main()
