@@ -107,11 +107,11 @@ def _sphere(dataset: xr.Dataset, name: str, scale: Scale) -> Figure:
     with plt.rc_context(plot.STYLE):
         figure, axes = plt.subplots(1, 3, figsize=(12, 4.8), layout="constrained", sharey=True)
         for ax, epsilon in zip(axes, PANELS, strict=False):
-            plot.regret(dataset.sel(epsilon=epsilon), styles=STYLES, ax=ax)
+            plot.regret(dataset.sel(epsilon=epsilon), band=stats.quantile_band, styles=STYLES, ax=ax)
             ax.set_title(f"epsilon = {epsilon:g}")
             ax.set_xlim(100, scale.horizon)
         marked = {policy: {**style, "marker": "o", "markersize": 3} for policy, style in STYLES.items()}
-        plot.regret_against(dataset, "epsilon", styles=marked, ax=axes[2])
+        plot.regret_against(dataset, "epsilon", band=stats.quantile_band, styles=marked, ax=axes[2])
         axes[2].set_title("final regret")
         axes[2].set_xticks(SWEEP)
         for ax in axes:
@@ -125,7 +125,7 @@ def _sphere(dataset: xr.Dataset, name: str, scale: Scale) -> Figure:
         figure.legend(*axes[2].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
         figure.suptitle(
             f"{TITLE}: {name} rewards, actions uniform on the circle, 10 a round, delta = {DELTA:g} (LDP-SGD: 0)\n"
-            f"{scale.seeds} seeds, mean with 95 % band; privacy is that of the message, for joint DP that of all others' view",
+            f"{scale.seeds} seeds, mean, and middle 90 % of seeds; privacy is that of the message, for joint DP that of all others' view",
             fontsize=10,
         )
     return figure

@@ -154,10 +154,11 @@ def _claims(scale: Scale) -> Figure:
 
     def rank(name: str):
         claim = found[name].claim
-        return 0 if claim.guaranteed else 1 if claim.status != "non-private" else 2, order[claim.trust]
+        return not claim.guaranteed, order[claim.trust]
 
-    ax = plot.audit({name: found[name] for name in sorted(found, key=rank)})
-    ax.set_title(f"Claimed and audited epsilon, {scale.runs:,} runs with each user")
+    claiming = [name for name in found if found[name].claim.status != "non-private"]
+    ax = plot.audit({name: found[name] for name in sorted(claiming, key=rank)})
+    ax.set_title(f"Claimed and audited epsilon\n{scale.runs:,} runs with each user", fontsize=10)
     figure = ax.get_figure(root=True)
     assert figure is not None
     return figure
