@@ -153,3 +153,24 @@ def test_privacy_table(command, tmp_path):
     status, _, err = command("privacy", tmp_path / "none.nc")
     assert status == 2
     assert err.startswith("jaxbandits: dataset must be a file")
+
+
+def test_contextual_and_convex_policies(command):
+    words = ["run", "--horizon", 60, "--seeds", 3, "--no-progress"]
+    status, out, err = command(
+        *words, "--policies", "ldp_glm", "oful", "--epsilon", 2, "--link", "logistic", "--dim", 3, "--num-actions", 4
+    )
+    assert status == 0, err
+    assert "(2, 0.001)-LDP" in out
+    status, out, err = command(*words, "--policies", "ldp_gaussian_two_point", "two_point", "--epsilon", 2, "--domain", "simplex")
+    assert status == 0, err
+    for wrong, said in [
+        (["--policies", "fkm", "two_point"], "one family of problems"),
+        (["--policies", "oful", "--losses", "linear"], "losses is for convex policies only"),
+        (["--policies", "fkm", "--link", "poisson"], "link is for contextual policies only"),
+        (["--policies", "oful", "--list-len", 2], "list_len is for lists and super arms only"),
+        (["--policies", "cascade_ucb1", "--dim", 3], "dim is for contextual and convex policies only"),
+    ]:
+        status, _, err = command(*words, *wrong)
+        assert status != 0
+        assert said in err

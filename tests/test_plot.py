@@ -6,6 +6,7 @@ from functools import partial
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import xarray as xr
 
 from jaxbandits import Study, plot, run, stats
 from jaxbandits.policies import cascade as policies
@@ -109,3 +110,18 @@ def test_audits_beside_what_is_claimed():
     for wrong in ({}, list(audits.values()), refuted):
         with pytest.raises(ValueError, match="audits must be a mapping"):
             plot.audit(wrong)
+
+
+def test_slopes_say_the_exponent():
+    x = np.array([100, 1000, 10_000])
+    values = xr.DataArray(np.ones((2, 5, 1)) * x**0.5, dims=["policy", "seed", "horizon"], coords={"policy": ["a", "b"], "horizon": x})
+    ax = plot.slopes(values, "horizon")
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["a: 0.50 (within 0.00)", "b: 0.50 (within 0.00)"]
+    assert ax.get_xscale() == ax.get_yscale() == "log"
+
+
+def test_legends_keep_delta_when_epsilon_is_swept():
+    assert plot._without_epsilon("(1, 0.01)-LDP") == "LDP, delta 0.01"
+    assert plot._without_epsilon("1-LDP") == "LDP"
+    assert plot._without_epsilon("no guarantee") == "no guarantee"

@@ -71,3 +71,18 @@ def test_bad_input():
     for level in (0, 1, -1, float("nan")):
         with pytest.raises(ValueError, match="level must be strictly between 0 and 1"):
             stats.normal_band(values(), level)
+
+
+def test_log_slope_of_a_power_law():
+    """The exponent itself without noise; with noise an interval that holds it, and not the next candidate."""
+    x = np.array([100, 1000, 10_000])
+    exact = xr.DataArray(2.0 * np.ones((5, 1)) * x**0.75, dims=["seed", "horizon"], coords={"horizon": x})
+    assert float(stats.log_slope(exact, "horizon")["mean"]) == pytest.approx(0.75)
+    noise = np.random.default_rng(0).lognormal(sigma=0.3, size=(200, 3))
+    found = stats.log_slope(exact.isel(seed=0) * xr.DataArray(noise, dims=["seed", "horizon"]), "horizon")
+    assert float(found["low"]) < 0.75 < float(found["high"])
+    assert not float(found["low"]) < 2 / 3 < float(found["high"])
+    with pytest.raises(ValueError, match="axis must be"):
+        stats.log_slope(exact, "round")
+    with pytest.raises(ValueError, match="must be positive"):
+        stats.log_slope(exact - 1e6, "horizon")

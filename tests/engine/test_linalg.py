@@ -142,3 +142,10 @@ def test_many_unknowns_go_to_lapack():
             np.testing.assert_allclose(near[:, lane], wanted, atol=2e-3)
     one = factor.forms(held[0][:, 2], 0.5, rows_last[..., 2], vectors_last[:, 2])
     np.testing.assert_allclose(one.mean, known.mean[:, 2], rtol=1e-3, atol=1e-4)
+
+
+def test_pick_never_reaches_a_weight_of_zero():
+    rng = np.random.default_rng(0)
+    for size in (5, 50, 100):
+        weights = np.append(rng.random(size), 0.0).astype(np.float32)
+        assert int(lanes.pick(jnp.asarray(weights), jnp.float32(1 - 2.0**-24))) < size

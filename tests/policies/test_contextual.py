@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits import Study, links, problems, run
+from jaxbandits import Study, links, privacy, problems, run
 from jaxbandits.core import Round, told
 from jaxbandits.engine import factor, linalg, sums
 from jaxbandits.mechanisms import calibrate, regression
@@ -233,3 +233,45 @@ def test_families_are_told_apart():
         Study(problem=partial(problems.armed, means=[0.1, 0.2]), policies={"p": policies.oful})
     with pytest.raises(ValueError, match="plays problems that have num_arms"):
         Study(problem=problem(), policies={"p": armed.ucb1})
+
+
+def test_a_full_tree_takes_no_more_records():
+    """Beyond its horizon no node has noise for a record: it stays out, and the noise in force stays."""
+    policy = policies.joint_dp_linucb(dim=2, link=LINK, horizon=4, epsilon=1.0, delta=1e-2)
+    state, one = policy.init(()), assemble.Record(features=jnp.array([0.5, 0.5]), reward=jnp.float32(1.0))
+    for t in range(1, 5):
+        state = policy.update(state, jnp.int32(t), jnp.array([0], jnp.int32), one, {"node": jnp.full(6, 0.3)})
+    full = policy.released(state)
+    for t in range(5, 10):
+        state = policy.update(state, jnp.int32(t), jnp.array([0], jnp.int32), one, {"node": jnp.full(6, 0.3)})
+        np.testing.assert_array_equal(policy.released(state), full)
+        assert float(jnp.abs(state.noise).sum()) > 0
+
+
+@pytest.mark.parametrize("factory", [policies.oful, partial(policies.ldp_linucb, epsilon=1e4, delta=1e-3)], ids=["raw", "private"])
+def test_replies_that_are_no_numbers(factory):
+    """A run that learns from them ends with an error; a private device sends what any other could have sent."""
+    broken = LINK._replace(sample=lambda z, u: jnp.where(u["reward"] > 1.5, jnp.nan, z))
+    study = Study(problem=problem(link=broken), policies={"p": factory}, seeds=4, horizon=200)
+    if factory is policies.oful:
+        with pytest.raises(FloatingPointError, match="state of policy 'p' is not a number"):
+            run(study, progress=False)
+    else:
+        assert np.isfinite(run(study, progress=False)["regret"]).all()
+
+
+def test_contexts_of_another_shape_are_refused():
+    some = contexts.sphere(dim=2, num_actions=3)
+    wrong = some._replace(at=lambda common, t, z: z["features"][:2])
+    with pytest.raises(ValueError, match=r"contexts.at must return float32 \[3, 2\]"):
+        run(Study(problem=partial(problems.contextual, contexts=wrong), policies={"p": policies.oful}, horizon=5), progress=False)
+
+
+def test_the_audit_catches_a_message_that_is_not_cut():
+    """The same policy without its cuts, at the epsilon that it would claim: rewards beyond their range show."""
+    fixed = partial(problems.contextual, contexts=contexts.fixed([[1.0, 0.0], [0.8, 0.6]]), link=LINK)
+    given = {"epsilon": 1.0, "delta": 1e-3}
+    printed = privacy.audit(partial(policies.ldp_linucb_paper, **given), fixed, users=(-50.0, 50.0), runs=2**13)
+    assert printed.violated, printed
+    kept = privacy.audit(partial(policies.ldp_linucb, **given), fixed, users=(-50.0, 50.0), runs=2**13)
+    assert not kept.violated, kept

@@ -236,3 +236,30 @@ def test_one_point_policies_do_not_play_two():
         run(Study(problem=partial(problems.two_point, domain=DISC, losses=LAW), policies={"p": convex.fkm}, horizon=10), progress=False)
     with pytest.raises(ValueError, match="plays problems that have num_items"):
         Study(problem=partial(problems.one_point, domain=DISC, losses=LAW), policies={"p": cascade.cascade_ucb1})
+
+
+def test_a_black_box_does_not_see_the_preview():
+    def peeking(*, num_arms):
+        return armed.ucb1(num_arms=num_arms)._replace(
+            init=lambda preview: preview, act=lambda state, round_, z: jnp.argmax(state)[None].astype(jnp.int32)
+        )
+
+    policy = armed.ldp_laplace_reduction(num_arms=3, horizon=10, epsilon=1.0, black_box=peeking)
+    np.testing.assert_array_equal(policy.init(jnp.array([0, 1, 0])), 0)
+
+
+def test_losses_must_be_one_number():
+    """Two numbers under noise for one would leave with their difference as it is."""
+    wide = LAW._replace(loss=lambda target, t, point, z: point)
+    study = Study(problem=partial(problems.one_point, domain=DISC, losses=wide), policies={"p": convex.fkm}, horizon=10)
+    with pytest.raises(ValueError, match=r"losses.loss must return float32 \(\)"):
+        run(study, progress=False)
+
+
+def test_halving_adds_up_long_phases():
+    """A float32 sum would stop at 2^24."""
+    policy = armed.sequential_halving(num_arms=2, horizon=10)
+    state = policy.init(None)._replace(total=jnp.full(2, 2.0**24))
+    for _ in range(4):
+        state = policy.settle(policy.update(state, jnp.int32(3), jnp.array([1], jnp.int32), jnp.float32(1.0), {}))
+    assert float(state.folded.high[1] - state.folded.high[0]) == 4.0
