@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxbandits import domains, links, oracles, policies, problems
 from jaxbandits.core import Round
+from jaxbandits.engine import draws
 
 ROUND = Round(t=jnp.int32(1), context=())
 """The first round of a problem without contexts."""
@@ -173,6 +174,13 @@ SEMI_BANDIT = {name: getattr(policies.semi_bandit, name) for name in policies.se
 CONTEXTUAL = {name: getattr(policies.contextual, name) for name in policies.contextual.__all__}
 CONVEX = {name: getattr(policies.convex, name) for name in policies.convex.__all__}
 POLICIES = {**CASCADE, **ARMED, **SEMI_BANDIT, **CONTEXTUAL, **CONVEX}
+
+
+def numbers(declared, runs, seed=3):
+    """Independent numbers for declared draws, runs on the last axis."""
+    plan = draws.layout({draws.DEVICE: declared})
+    found = draws.generate(plan, jnp.uint32(seed), jnp.arange(runs, dtype=jnp.uint32), jnp.ones(1, jnp.int32))
+    return {name: value[0] for name, value in found[draws.DEVICE].items()}
 
 
 def takes(factory, name):

@@ -52,6 +52,9 @@ def unpacked(packed: Array, dim: int) -> Array:
     return packed[where]
 
 
+MOST_DIM = 128
+"""The most features of an action: every round factors a matrix of that size."""
+
 TINY = np.float32(1e-30)
 """What stands for 0 where something is divided by it."""
 
@@ -162,13 +165,26 @@ _inverse_root = lanes_last(inverse_root)
 
 
 @elementwise
-def _scaled(x, factor):
+def plus(a: Array, b: Array) -> Array:
+    """The sum of two arrays of a lane."""
+    return a + b
+
+
+@elementwise
+def scaled(x: Array, factor: Array) -> Array:
+    """A vector times a number. x: [dim]; factor: ()."""
     return x * factor
+
+
+@elementwise
+def along(point: Array, direction: Array, distance: Array) -> Array:
+    """The point moved by so many times the direction. point, direction: [dim]; distance: ()."""
+    return point + distance * direction
 
 
 def normalised(x: Array) -> Array:
     """The vector at length 1; 0 stays 0. x: [dim]."""
-    return _scaled(x, _inverse_root(dot(x, x)))
+    return scaled(x, _inverse_root(dot(x, x)))
 
 
 @elementwise

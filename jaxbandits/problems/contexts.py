@@ -41,8 +41,7 @@ class Contexts(NamedTuple):
 
 
 MOST_ACTIONS = 4096
-MOST_FEATURES = 128
-"""A round needs memory and random numbers for all features of all actions, and a factor of their regression."""
+"""The most actions of a round."""
 
 
 def check_contexts(contexts: Any) -> Contexts:
@@ -54,7 +53,7 @@ def check_contexts(contexts: Any) -> Contexts:
     if not isinstance(contexts, Contexts):
         raise ValueError(f"contexts must be Contexts, such as contexts.sphere(dim=2, num_actions=10); got {contexts!r}")
     validate.size("contexts.num_actions", contexts.num_actions, 1, MOST_ACTIONS)
-    validate.size("contexts.dim", contexts.dim, 1, MOST_FEATURES)
+    validate.size("contexts.dim", contexts.dim, 1, linalg.MOST_DIM)
     return contexts
 
 
@@ -69,7 +68,7 @@ def sphere(*, dim: int, num_actions: int = 10) -> Contexts:
     Raises:
       ValueError: if a size is out of range.
     """
-    dim = validate.size("dim", dim, 1, MOST_FEATURES)
+    dim = validate.size("dim", dim, 1, linalg.MOST_DIM)
     num_actions = validate.size("num_actions", num_actions, 1, MOST_ACTIONS)
     return Contexts(
         num_actions=num_actions,
@@ -106,7 +105,7 @@ def fixed(features: Any) -> Contexts:
 
     return Contexts(
         num_actions=num_actions,
-        dim=validate.size("dim", shape[1], 1, MOST_FEATURES),
+        dim=validate.size("dim", shape[1], 1, linalg.MOST_DIM),
         setup_draws={"order": draws.bits((2, num_actions))},
         draws={},
         setup=setup,

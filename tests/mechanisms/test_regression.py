@@ -6,18 +6,11 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from jaxbandits.engine import draws, linalg
+from jaxbandits.engine import linalg
 from jaxbandits.mechanisms import ball_to_sphere, calibrate, regression
+from tests.helpers import numbers
 
 RUNS = 20_000
-
-
-def numbers(declared, runs, seed=0):
-    """Independent numbers for many runs, runs on the last axis."""
-    found = draws.generate(
-        draws.layout({draws.DEVICE: declared}), jnp.uint32(seed), jnp.arange(runs, dtype=jnp.uint32), jnp.ones(1, jnp.int32)
-    )
-    return {name: value[0] for name, value in found[draws.DEVICE].items()}
 
 
 def released(dim, sigma, runs, seed=0):

@@ -12,24 +12,16 @@ import xarray as xr
 
 from jaxbandits import Study, domains, problems, run, stats
 from jaxbandits.core import Round
-from jaxbandits.engine import draws
 from jaxbandits.mechanisms import calibrate
 from jaxbandits.policies import armed, cascade, convex, reduction
 from jaxbandits.problems import losses
-from tests.helpers import takes
+from tests.helpers import numbers, takes
 
 DISC = domains.ball(dim=2)
 LAW = losses.quadratic(domain=DISC)
 KNOWN = {"domain": DISC, "loss_bound": LAW.bound, "lipschitz": LAW.lipschitz}
 RUNS = 40_000
 FIRST = Round(jnp.int32(1), ())
-
-
-def numbers(declared, runs):
-    found = draws.generate(
-        draws.layout({draws.SERVER: declared}), jnp.uint32(3), jnp.arange(runs, dtype=jnp.uint32), jnp.ones(1, jnp.int32)
-    )
-    return {name: value[0] for name, value in found[draws.SERVER].items()}
 
 
 def two_points(**given):

@@ -10,16 +10,11 @@ import pytest
 
 from jaxbandits import links, problems
 from jaxbandits.core import Round
-from jaxbandits.engine import draws
 from jaxbandits.problems import contexts
+from tests.helpers import numbers
 
 RUNS = 40_000
 ACTION = jnp.array([1], jnp.int32)
-
-
-def numbers(declared, runs):
-    found = draws.generate(draws.layout({draws.USERS: declared}), jnp.uint32(3), jnp.arange(runs, dtype=jnp.uint32), jnp.ones(1, jnp.int32))
-    return {name: value[0] for name, value in found[draws.USERS].items()}
 
 
 def first(declared):

@@ -12,6 +12,7 @@ from jaxbandits.core import Round
 from jaxbandits.engine import draws, linalg
 from jaxbandits.policies import convex
 from jaxbandits.problems import losses
+from tests.helpers import numbers
 
 BALL, BOX, SIMPLEX = domains.ball(dim=2), domains.box(dim=3, low=-1.0, high=2.0), domains.simplex(dim=2)
 RUNS = 40_000
@@ -24,11 +25,6 @@ LAWS = {
     "absolute": lambda domain: losses.absolute(domain=domain),
     "noisy": lambda domain: losses.noisy(losses.quadratic(domain=domain), deviation=0.2),
 }
-
-
-def numbers(declared, runs):
-    found = draws.generate(draws.layout({draws.USERS: declared}), jnp.uint32(3), jnp.arange(runs, dtype=jnp.uint32), jnp.ones(1, jnp.int32))
-    return {name: value[0] for name, value in found[draws.USERS].items()}
 
 
 def target_of(law):

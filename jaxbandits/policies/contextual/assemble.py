@@ -14,9 +14,6 @@ from jaxbandits.links import Link
 from jaxbandits.mechanisms.regression import Statistics, growth
 from jaxbandits.policies.reduction import inside
 
-MOST_FEATURES = 128
-"""The most features of an action: every round factors a matrix of that size."""
-
 
 class Sums(NamedTuple):
     """Sums of what users sent, exact to 1e8 rounds: those since the last settling, and those before, compensated."""
@@ -40,25 +37,19 @@ def start(dim: int) -> Sums:
     return Sums(matrix, vector, *(sums.zero(shape) for shape in shapes))
 
 
-@lanes.elementwise
-def plus(a: Array, b: Array) -> Array:
-    """The sum of two arrays of a lane."""
-    return a + b
-
-
 def added(state: Sums, matrix: Array, vector: Array) -> Sums:
     """The sums with one more record."""
-    return state._replace(matrix=plus(state.matrix, matrix), vector=plus(state.vector, vector))
+    return state._replace(matrix=linalg.plus(state.matrix, matrix), vector=linalg.plus(state.vector, vector))
 
 
 def matrix_of(state: Sums) -> Array:
     """The sum of all x x', packed."""
-    return plus(state.folded_matrix.high, state.matrix)
+    return linalg.plus(state.folded_matrix.high, state.matrix)
 
 
 def vector_of(state: Sums) -> Array:
     """The sum of all vectors, [dim]."""
-    return plus(state.folded_vector.high, state.vector)
+    return linalg.plus(state.folded_vector.high, state.vector)
 
 
 def settle(state: Sums) -> Sums:
@@ -96,15 +87,9 @@ def cut(raw: Record, link: Link) -> Record:
     return Record(features=linalg.within(raw.features), reward=inside(raw.reward, link.low, link.high))
 
 
-@lanes.elementwise
-def scaled(x: Array, factor: Array) -> Array:
-    """A vector times a number of the lane."""
-    return x * factor
-
-
 def statistics(one: Record, *factors: Array) -> Statistics:
     """What a record adds to a regression: x x', and x times each factor."""
-    return Statistics(matrix=linalg.outer(one.features), vectors=tuple(scaled(one.features, factor) for factor in factors))
+    return Statistics(matrix=linalg.outer(one.features), vectors=tuple(linalg.scaled(one.features, factor) for factor in factors))
 
 
 # ---- the server --------------------------------------------------------------------------------------------------------
@@ -155,4 +140,4 @@ def checked(dim: int, fail_prob: ArrayLike, **positive: ArrayLike) -> int:
     validate.scalar("fail_prob", fail_prob, "from 1e-12 to below 1", lambda x: 1e-12 <= x < 1)
     for name, value in positive.items():
         validate.scalar(name, value, "a number from 1e-9 to 1e9", lambda x: 1e-9 <= x <= 1e9)
-    return validate.size("dim", dim, 1, MOST_FEATURES)
+    return validate.size("dim", dim, 1, linalg.MOST_DIM)

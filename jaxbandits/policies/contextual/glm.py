@@ -16,7 +16,7 @@ from jax.typing import ArrayLike
 
 from jaxbandits import links, validate
 from jaxbandits.core import Policy
-from jaxbandits.engine import lanes, linalg
+from jaxbandits.engine import linalg
 from jaxbandits.links import Link
 from jaxbandits.mechanisms.regression import Release, growth, joint_sensitivity, symmetric_gaussian
 from jaxbandits.policies.contextual import assemble
@@ -29,11 +29,6 @@ class Online(NamedTuple):
 
     sums: assemble.Sums
     estimate: Array  # [dim], of length at most 1
-
-
-@lanes.elementwise
-def _stepped(estimate: Array, gradient: Array, step: Array) -> Array:
-    return estimate - step * gradient
 
 
 def _policy(
@@ -51,7 +46,7 @@ def _policy(
 
     def update(state, t, action, message, z):
         vector, gradient = message.vectors
-        estimate = linalg.within(_stepped(state.estimate, gradient, step))
+        estimate = linalg.within(linalg.along(state.estimate, gradient, -step))
         return Online(sums=assemble.added(state.sums, message.matrix, vector), estimate=estimate)
 
     return Policy(

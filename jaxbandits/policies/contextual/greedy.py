@@ -71,11 +71,6 @@ class Descent(NamedTuple):
     estimate: Array  # [dim], of length at most 1
 
 
-@lanes.elementwise
-def _stepped(estimate: Array, gradient: Array, step: Array) -> Array:
-    return estimate - step * gradient
-
-
 def ldp_sgd(*, dim: int, link: Link, epsilon: ArrayLike, step: ArrayLike = 1.0) -> Policy:
     """LDP-SGD: the action that a gradient descent on private gradients thinks best.
 
@@ -99,10 +94,10 @@ def ldp_sgd(*, dim: int, link: Link, epsilon: ArrayLike, step: ArrayLike = 1.0) 
     def report(round_, action, reward, z):
         one = assemble.cut(assemble.record(round_, action, reward), link)
         residual = link.mean(linalg.dot(one.features, round_.broadcast)) - one.reward
-        return mechanism.send(assemble.scaled(one.features, residual), z)
+        return mechanism.send(linalg.scaled(one.features, residual), z)
 
     def update(state, t, action, message, z):
-        return Descent(linalg.within(_stepped(state.estimate, message, step / t.astype(jnp.float32))))
+        return Descent(linalg.within(linalg.along(state.estimate, message, -(step / t.astype(jnp.float32)))))
 
     return Policy(
         claim=dataclasses.replace(mechanism.claim, relation=ONE_RECORD),

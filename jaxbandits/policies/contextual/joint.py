@@ -106,8 +106,8 @@ def joint_dp_linucb(
         return Confidence(ridge=2.0 * rho, width=link.noise * jnp.sqrt(log) + theta_bound * jnp.sqrt(3.0 * rho) + vector_noise)
 
     def released(state):
-        exact = assemble.plus(state.folded.high, state.gram)
-        return assemble.plus(exact, _in_all(state.noise))
+        exact = linalg.plus(state.folded.high, state.gram)
+        return linalg.plus(exact, _in_all(state.noise))
 
     def act(state, round_, z):
         known = released(state)
@@ -120,8 +120,8 @@ def joint_dp_linucb(
         # The tree is full after its horizon: later records stay out of it, for no node has noise for them.
         still = (t <= horizon).astype(jnp.float32)
         return state._replace(
-            gram=assemble.plus(state.gram, assemble.scaled(linalg.outer(both), still)),
-            noise=_renewed(state.noise, assemble.scaled(z["node"], spread), jnp.where(t <= horizon, lowest, -1)),
+            gram=linalg.plus(state.gram, linalg.scaled(linalg.outer(both), still)),
+            noise=_renewed(state.noise, linalg.scaled(z["node"], spread), jnp.where(t <= horizon, lowest, -1)),
         )
 
     def settle(state):

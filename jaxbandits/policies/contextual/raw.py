@@ -10,7 +10,7 @@ from jax.typing import ArrayLike
 
 from jaxbandits import links, validate
 from jaxbandits.core import NON_PRIVATE, Policy
-from jaxbandits.engine import factor, lanes, linalg, sums
+from jaxbandits.engine import factor, linalg, sums
 from jaxbandits.engine.sums import Sum
 from jaxbandits.links import Link
 from jaxbandits.policies.contextual import assemble
@@ -79,11 +79,6 @@ class GlocState(NamedTuple):
     folded: Sum  # [2]: those before the last settling
 
 
-@lanes.elementwise
-def _moved(estimate: Array, direction: Array, factor: Array) -> Array:
-    return estimate - factor * direction
-
-
 def gloc(
     *,
     dim: int,
@@ -139,9 +134,9 @@ def gloc(
         square, predicted = linalg.dot(x, turned), linalg.dot(vector, turned)
         zeta = linalg.dot(x, state.estimate)
         residual = link.mean(zeta) - message.reward
-        after = assemble.added(state.sums, linalg.outer(x), assemble.scaled(x, zeta))
+        after = assemble.added(state.sums, linalg.outer(x), linalg.scaled(x, zeta))
         # (V + x x')^-1 x = V^-1 x / (1 + x' V^-1 x).
-        estimate = _moved(state.estimate, turned, residual / (np.float32(kappa) * (1.0 + square)))
+        estimate = linalg.along(state.estimate, turned, -residual / (np.float32(kappa) * (1.0 + square)))
         estimate = factor.project_in_norm(assemble.matrix_of(after), ridge, estimate, jnp.float32(most))
         return GlocState(
             sums=after,

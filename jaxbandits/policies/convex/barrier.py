@@ -30,11 +30,6 @@ class Leader(NamedTuple):
 
 
 @lanes.elementwise
-def _away(point: Array, step: Array, radius: Array) -> Array:
-    return point + radius * step
-
-
-@lanes.elementwise
 def _grown(total: Array, estimate: Array, factor: Array, point: Array, pull: Array) -> Array:
     return total + factor * estimate - pull * point
 
@@ -54,7 +49,7 @@ def _leader(
         return barrier.root(state.point, ridge(t), linalg.normalised(z["direction"]))
 
     def act(state, round_, z):
-        return _away(state.point, turned(state, round_.t, z)[0], radius)
+        return linalg.along(state.point, turned(state, round_.t, z)[0], radius)
 
     def update(state, t, action, message, z):
         total = _grown(state.total, turned(state, t, z)[1], dim / radius * message, state.point, jnp.float32(pull))

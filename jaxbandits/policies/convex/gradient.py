@@ -19,7 +19,7 @@ from jaxbandits import domains, validate
 from jaxbandits.core import NON_PRIVATE, Policy, PyTree
 from jaxbandits.domains import Domain
 from jaxbandits.domains.interface import centre_of
-from jaxbandits.engine import draws, lanes, linalg
+from jaxbandits.engine import draws, linalg
 
 Optimiser = Callable[..., optax.GradientTransformation]
 """A learning rate, a number or a function of the number of steps taken, -> how gradients become steps, such as ``optax.sgd``."""
@@ -59,18 +59,6 @@ def descended(state: Descent, gradient: Array, domain: Domain, optimiser: optax.
     return Descent(point=domains.shrunk(domain, moved, shrink), optimiser=memory)  # pyright: ignore[reportArgumentType]
 
 
-@lanes.elementwise
-def away(point: Array, direction: Array, radius: Array) -> Array:
-    """A point at a distance."""
-    return point + radius * direction
-
-
-@lanes.elementwise
-def scaled(direction: Array, factor: Array) -> Array:
-    """A vector times a number of the lane."""
-    return direction * factor
-
-
 def log_horizon(horizon: int) -> float:
     """Log T, and 1 for the shortest horizons, where tuned parameters would be 0."""
     return max(math.log(horizon), 1.0)
@@ -81,7 +69,7 @@ def _one_point(domain: Domain, radius: Array, scale: ArrayLike, optimiser: optax
     shrink = radius / np.float32(domain.inner_radius)
 
     def update(state, t, action, message, z):
-        gradient = scaled(linalg.normalised(z["direction"]), scale * message)
+        gradient = linalg.scaled(linalg.normalised(z["direction"]), scale * message)
         return descended(state, gradient, domain, optimiser, shrink)
 
     return Policy(
@@ -89,7 +77,7 @@ def _one_point(domain: Domain, radius: Array, scale: ArrayLike, optimiser: optax
         device_draws={},
         server_draws={"direction": draws.normal((domain.dim,))},
         init=lambda preview: first_point(domain, optimiser),
-        act=lambda state, round_, z: away(state.point, linalg.normalised(z["direction"]), radius),
+        act=lambda state, round_, z: linalg.along(state.point, linalg.normalised(z["direction"]), radius),
         report=lambda round_, action, loss, z: loss,
         update=update,
     )

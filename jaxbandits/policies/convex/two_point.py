@@ -22,13 +22,11 @@ from jaxbandits.mechanisms import calibrate
 from jaxbandits.mechanisms.randomiser import Randomiser, gaussian
 from jaxbandits.policies.convex.gradient import (
     Optimiser,
-    away,
     check_optimiser,
     descended,
     first_point,
     log_horizon,
     one_over,
-    scaled,
 )
 from jaxbandits.policies.reduction import calibrated, inside
 from jaxbandits.policies.responses import RAW
@@ -79,14 +77,14 @@ def _policy(
 
     def act(state, round_, z):
         u = linalg.normalised(z["direction"])
-        return jnp.stack([away(state.point, u, jnp.float32(radius)), away(state.point, u, jnp.float32(-radius))])
+        return jnp.stack([linalg.along(state.point, u, jnp.float32(radius)), linalg.along(state.point, u, jnp.float32(-radius))])
 
     def report(round_, action, losses, z):
         slope = (losses[0] - losses[1]) / (2 * radius)
         return randomiser.send(inside(slope, -float(lipschitz), float(lipschitz)) if cut else slope, z)
 
     def update(state, t, action, message, z):
-        gradient = scaled(linalg.normalised(z["direction"]), dim * message)
+        gradient = linalg.scaled(linalg.normalised(z["direction"]), dim * message)
         return descended(state, gradient, domain, made, float(radius / domain.inner_radius))
 
     return Policy(
