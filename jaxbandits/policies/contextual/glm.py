@@ -18,10 +18,12 @@ from jaxbandits import links, validate
 from jaxbandits.core import Policy
 from jaxbandits.engine import linalg
 from jaxbandits.links import Link
+from jaxbandits.mechanisms import calibrate
 from jaxbandits.mechanisms.regression import Release, growth, joint_sensitivity, symmetric_gaussian
 from jaxbandits.policies.contextual import assemble
 from jaxbandits.policies.contextual.assemble import Confidence, Record
-from jaxbandits.policies.contextual.linucb import UNBOUNDED, as_printed, calibrated_sigma, printed_sigma
+from jaxbandits.policies.contextual.linucb import UNBOUNDED, as_printed, printed_sigma
+from jaxbandits.policies.reduction import calibrated
 
 
 class Online(NamedTuple):
@@ -145,7 +147,7 @@ def ldp_glm(
     dim = assemble.checked(dim, fail_prob, multiplier=multiplier, regulariser=regulariser)
     link, horizon = links.check(link), validate.horizon(horizon)
     sensitivity = joint_sensitivity((1 + links.residual(link) ** 2) ** 0.5)
-    sigma = calibrated_sigma(sigma, epsilon, delta, sensitivity)
+    sigma = calibrated(calibrate.analytic_sigma, sigma, epsilon, delta, sensitivity)
     spread = jnp.asarray(sigma, jnp.float32)
     bound, width = assemble.noise_bound(dim, horizon, fail_prob, spread, regulariser), _width(dim, link, spread, multiplier)
     release = symmetric_gaussian(dim=dim, num_vectors=2, sensitivity=sensitivity, sigma=sigma, epsilon=epsilon, delta=delta)

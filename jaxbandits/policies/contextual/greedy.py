@@ -15,11 +15,13 @@ from jaxbandits import links, validate
 from jaxbandits.core import Policy
 from jaxbandits.engine import lanes, linalg
 from jaxbandits.links import Link
+from jaxbandits.mechanisms import calibrate
 from jaxbandits.mechanisms.regression import ONE_RECORD, joint_sensitivity, symmetric_gaussian
 from jaxbandits.mechanisms.sphere import ball_to_sphere
 from jaxbandits.policies.contextual import assemble
 from jaxbandits.policies.contextual.assemble import Confidence
-from jaxbandits.policies.contextual.linucb import calibrated_sigma, noisy_regression
+from jaxbandits.policies.contextual.linucb import noisy_regression
+from jaxbandits.policies.reduction import calibrated
 
 
 def ldp_ols(
@@ -56,7 +58,7 @@ def ldp_ols(
     dim = assemble.checked(dim, fail_prob, regulariser=regulariser)
     link, horizon = links.check(link), validate.horizon(horizon)
     sensitivity = joint_sensitivity(links.bound(link))
-    sigma = calibrated_sigma(sigma, epsilon, delta, sensitivity)
+    sigma = calibrated(calibrate.analytic_sigma, sigma, epsilon, delta, sensitivity)
     release = symmetric_gaussian(dim=dim, num_vectors=1, sensitivity=sensitivity, sigma=sigma, epsilon=epsilon, delta=delta)
     bound = assemble.noise_bound(dim, horizon, fail_prob, jnp.asarray(sigma, jnp.float32), regulariser)
     policy = noisy_regression(

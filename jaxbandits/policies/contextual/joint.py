@@ -17,10 +17,11 @@ from jaxbandits.core import Claim, Policy
 from jaxbandits.engine import draws, lanes, linalg, sums
 from jaxbandits.engine.fence import fence
 from jaxbandits.links import Link
+from jaxbandits.mechanisms import calibrate
 from jaxbandits.mechanisms.regression import growth
 from jaxbandits.policies.contextual import assemble
 from jaxbandits.policies.contextual.assemble import Confidence
-from jaxbandits.policies.contextual.linucb import calibrated_sigma
+from jaxbandits.policies.reduction import calibrated
 
 ONE_OF_ALL = "one user's record (features, reward) replaced, one round; what all other users see"
 """The neighbouring relation of joint privacy."""
@@ -90,7 +91,7 @@ def joint_dp_linucb(
     link, horizon = links.check(link), validate.horizon(horizon)
     nodes, levels = 1 + (horizon - 1).bit_length(), horizon.bit_length()
     sensitivity = 2**0.5 * (1 + links.bound(link) ** 2) * nodes**0.5
-    sigma = calibrated_sigma(sigma, epsilon, delta, sensitivity)
+    sigma = calibrated(calibrate.analytic_sigma, sigma, epsilon, delta, sensitivity)
     spread = jnp.asarray(sigma, jnp.float32)
     size = linalg.packed_size(dim + 1)
     row, column = linalg.places(dim + 1)

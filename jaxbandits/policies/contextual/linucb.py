@@ -21,6 +21,7 @@ from jaxbandits.mechanisms import calibrate
 from jaxbandits.mechanisms.regression import Release, growth, joint_sensitivity, symmetric_gaussian
 from jaxbandits.policies.contextual import assemble
 from jaxbandits.policies.contextual.assemble import Confidence, Record, Regressed
+from jaxbandits.policies.reduction import calibrated
 
 UNBOUNDED = "records are not cut to the bounds that sigma assumes, and sigma is proved for epsilon up to 1 only"
 """Why LDP-LinUCB as printed has no guarantee."""
@@ -149,18 +150,6 @@ def ldp_linucb_author_code(
     return noisy_regression(dim, as_printed(dim, 1, epsilon, delta, sigma, 4.0, flaw), _as_it_is, confidence, root=False)
 
 
-def calibrated_sigma(sigma: ArrayLike | None, epsilon: ArrayLike, delta: ArrayLike, sensitivity: float) -> ArrayLike:
-    """The analytic sigma, or the one given if it is large enough.
-
-    Raises:
-      ValueError: if it is not, or epsilon or delta is out of range.
-    """
-    if sigma is None:
-        return calibrate.analytic_sigma(epsilon, delta, sensitivity)  # pyright: ignore[reportArgumentType]
-    validate.enough("sigma", sigma, lambda: calibrate.analytic_sigma(epsilon, delta, sensitivity), epsilon, delta)  # pyright: ignore[reportArgumentType]
-    return sigma
-
-
 def ldp_linucb(
     *,
     dim: int,
@@ -199,7 +188,7 @@ def ldp_linucb(
     dim = assemble.checked(dim, fail_prob, theta_bound=theta_bound, regulariser=regulariser)
     link, horizon = links.check(link), validate.horizon(horizon)
     sensitivity = joint_sensitivity(links.bound(link))
-    sigma = calibrated_sigma(sigma, epsilon, delta, sensitivity)
+    sigma = calibrated(calibrate.analytic_sigma, sigma, epsilon, delta, sensitivity)
     release = symmetric_gaussian(dim=dim, num_vectors=1, sensitivity=sensitivity, sigma=sigma, epsilon=epsilon, delta=delta)
     spread = jnp.asarray(sigma, jnp.float32)
     bound = assemble.noise_bound(dim, horizon, fail_prob, spread, regulariser)
