@@ -103,15 +103,21 @@ def figures(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> dict[str
     return {**drawn, "ratings": _ratings(results[f"ratings-{scale.ratings_horizon}"], scale)}
 
 
+def _band(values: xr.DataArray) -> xr.Dataset:
+    """The band of the mean where it lies above 0: on a logarithmic axis the others would fill the picture."""
+    band = stats.normal_band(values)
+    return band.assign({side: band[side].where(band["low"] > 0) for side in ("low", "high")})
+
+
 def _sphere(dataset: xr.Dataset, name: str, scale: Scale) -> Figure:
     with plt.rc_context(plot.STYLE):
         figure, axes = plt.subplots(1, 3, figsize=(12, 4.8), layout="constrained", sharey=True)
         for ax, epsilon in zip(axes, PANELS, strict=False):
-            plot.regret(dataset.sel(epsilon=epsilon), band=stats.quantile_band, styles=STYLES, ax=ax)
+            plot.regret(dataset.sel(epsilon=epsilon), band=_band, styles=STYLES, ax=ax)
             ax.set_title(f"epsilon = {epsilon:g}")
             ax.set_xlim(100, scale.horizon)
         marked = {policy: {**style, "marker": "o", "markersize": 3} for policy, style in STYLES.items()}
-        plot.regret_against(dataset, "epsilon", band=stats.quantile_band, styles=marked, ax=axes[2])
+        plot.regret_against(dataset, "epsilon", band=_band, styles=marked, ax=axes[2])
         axes[2].set_title("final regret")
         axes[2].set_xticks(SWEEP)
         for ax in axes:
@@ -125,7 +131,8 @@ def _sphere(dataset: xr.Dataset, name: str, scale: Scale) -> Figure:
         figure.legend(*axes[2].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
         figure.suptitle(
             f"{TITLE}: {name} rewards, actions uniform on the circle, 10 a round, delta = {DELTA:g} (LDP-SGD: 0)\n"
-            f"{scale.seeds} seeds, mean, and middle 90 % of seeds; privacy is that of the message, for joint DP that of all others' view",
+            f"{scale.seeds} seeds, mean with 95 % band, left out where it reaches 0; "
+            "privacy is that of the message, for joint DP that of all others' view",
             fontsize=10,
         )
     return figure

@@ -180,7 +180,9 @@ ILLEGAL = {
 def test_illegal_lists_are_refused(case):
     named = {"p": changed(act=ILLEGAL[case])}
     study = Study(problem=partial(cascade, means=linear(6), list_len=2), policies=named, seeds=2, horizon=20)
-    with pytest.raises(ValueError, match="policy 'p' must choose legal actions, lists of different items, or points of the domain; in round"):
+    with pytest.raises(
+        ValueError, match="policy 'p' must choose legal actions, lists of different items, or points of the domain; in round"
+    ):
         run(study, progress=False)
 
 
