@@ -100,7 +100,8 @@ def _slopes(results: Mapping[str, xr.Dataset], scale: Scale) -> Figure:
             for ax, level in zip(row, LEVELS, strict=True):
                 plot.slopes(values.sel(epsilon=level), "horizon", styles=STYLES, ax=ax)
                 _guides(ax, scale, (0.75, 2 / 3, 0.5) if kind == "one" else (0.5,))
-                privacy = "non-private" if math.isinf(level) else f"({level:g}, {DELTA:g})-LDP"
+                claims = np.unique(results[f"{kind}-{scale.horizons[0]}"]["claim"].sel(epsilon=level).values.astype(str))
+                privacy = " / ".join(claims)
                 ax.set_title(f"{'one point' if kind == 'one' else 'two points'}, {privacy}")
                 ax.set_ylabel("final regret" if level == LEVELS[0] else "")
                 ax.set_xlabel("horizon" if kind == "two" else "")

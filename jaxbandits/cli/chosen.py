@@ -86,23 +86,39 @@ class Chosen:
             raise ValueError(f"policies must be of one family of problems; got {' and '.join(f'{n} ({f})' for f, n in families.items())}")
         family = next(iter(families))
         self._refuse_unused(family)
-        if family == "contextual":
-            contexts = problems.contexts.sphere(dim=self.dim, num_actions=self.num_actions)
-            return functools.partial(problems.contextual, contexts=contexts, link=LINKS[self.link]())
-        if family in ("one_point", "two_point"):
-            domain = DOMAINS[self.domain](dim=self.dim)
-            return functools.partial(getattr(problems, family), domain=domain, losses=LOSSES[self.losses](domain=domain))
+        return PROBLEMS[family](self)
+
+    def contextual(self) -> Callable[..., Any]:
+        """Actions on the sphere."""
+        contexts = problems.contexts.sphere(dim=self.dim, num_actions=self.num_actions)
+        return functools.partial(problems.contextual, contexts=contexts, link=LINKS[self.link]())
+
+    def convex(self, points: Callable[..., Any]) -> Callable[..., Any]:
+        """One point or two of the domain."""
+        domain = DOMAINS[self.domain](dim=self.dim)
+        return functools.partial(points, domain=domain, losses=LOSSES[self.losses](domain=domain))
+
+    def cascade(self) -> Callable[..., Any]:
+        """Lists of items, or of those of a click log."""
         if self.clicks:
             return problems.from_clicks(self.clicks).problem(self.list_len)
-        list_len = 1 if family == "armed" else self.list_len
+        return functools.partial(problems.cascade, means=self.known_means(self.list_len), list_len=self.list_len)
+
+    def armed(self) -> Callable[..., Any]:
+        """Arms."""
+        return functools.partial(problems.armed, means=self.known_means(1))
+
+    def semi_bandit(self) -> Callable[..., Any]:
+        """Super arms."""
+        means = self.known_means(self.list_len)
+        oracle = ORACLES[self.oracle](num_base_arms=len(means), list_len=self.list_len)
+        return functools.partial(problems.semi_bandit, means=means, oracle=oracle)
+
+    def known_means(self, list_len: int) -> np.ndarray:
+        """Those given, or of the instance."""
         validate.list_sizes(len(self.means) or self.num_items, list_len)
         good = {"num_good": list_len} if self.instance == "two-level" else {}
-        means = np.asarray(self.means) if self.means else INSTANCES[self.instance](self.num_items, **good)
-        if family == "semi_bandit":
-            oracle = ORACLES[self.oracle](num_base_arms=len(means), list_len=list_len)
-            return functools.partial(problems.semi_bandit, means=means, oracle=oracle)
-        sizes = {} if family == "armed" else {"list_len": list_len}
-        return functools.partial(getattr(problems, family), means=means, **sizes)
+        return np.asarray(self.means) if self.means else INSTANCES[self.instance](self.num_items, **good)
 
     def _refuse_unused(self, family: str) -> None:
         """Refuses options that the problem would not look at."""
@@ -126,3 +142,14 @@ class Chosen:
             value, why = getattr(self, field.name), unused.get(field.name)
             if why and value != field.default:
                 raise ValueError(f"{field.name} is {why}; got {str(value)!r}")
+
+
+PROBLEMS: dict[str, Callable[[Chosen], Callable[..., Any]]] = {
+    "cascade": Chosen.cascade,
+    "armed": Chosen.armed,
+    "semi_bandit": Chosen.semi_bandit,
+    "contextual": Chosen.contextual,
+    "one_point": lambda chosen: chosen.convex(problems.one_point),
+    "two_point": lambda chosen: chosen.convex(problems.two_point),
+}
+"""The problem that the options describe, for each family."""

@@ -47,7 +47,7 @@ def _minimise(g: Array, q: Array) -> Array:
 
     low = jnp.where(q > 0, 1.0 + least, jnp.maximum(1.0 + least, 0.0))
     high = np.float32(g.shape[0] + 1) + jnp.maximum(least, 0.0)
-    low, high = lax.fori_loop(0, _STEPS, halved, (low, high))  # a loop: written out it takes a minute to compile
+    low, high = lax.fori_loop(0, _STEPS, halved, (low, high))  # a loop: written out it takes half a minute to compile
     return point(rest, 0.5 * (low + high), q)
 
 

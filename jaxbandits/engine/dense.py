@@ -1,4 +1,4 @@
-"""Larger symmetric systems by LAPACK, one lane after the other: what ``factor`` writes out would take minutes to compile.
+"""Larger symmetric systems by LAPACK, one lane after the other: what ``factor`` writes out would take long to compile.
 
 Functions of one lane; matrices are packed, as in ``linalg``.
 """

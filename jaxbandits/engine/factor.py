@@ -20,7 +20,7 @@ _WRITTEN_OUT = 24
 
 
 def _columns(packed: Array, ridge: Array, border: Array) -> list[Array]:
-    """The columns of the Cholesky factor of a bordered matrix [V + ridge I; border], and the pivots relative to the diagonal.
+    """The columns of the Cholesky factor of a bordered matrix [V + ridge I; border].
 
     Column j has dim - j + rows entries: those of the factor from its diagonal on, and then the border's, which are the rows of
     border L^-T: every row solved forward. In each the first entry is the root of the pivot.
@@ -74,8 +74,7 @@ def _attempt(packed: Array, ridge: Array, border: Array) -> tuple[list[Array], A
     return [column[-len(border) :] for column in columns], _margin(packed, ridge, columns) <= 0
 
 
-def _raised(packed: Array, ridge: Array) -> Array:
-    dim = int((2 * packed.shape[0] + 0.25) ** 0.5)
+def _raised(packed: Array, ridge: Array, dim: int) -> Array:
     where = diagonal(dim)
     return fence(lambda packed, ridge: jnp.maximum(2.0 * ridge, 1e-6 * (1.0 + jnp.max(jnp.abs(packed[where]), axis=0))))(packed, ridge)
 
@@ -89,7 +88,7 @@ def _forms(packed: Array, ridge: Array, rows: Array, vector: Array) -> Forms:
         mean = fence(lambda *tails: sum(tail[:-1] * tail[-1][None] for tail in tails))(*tails)
         square = fence(lambda *tails: sum(tail[:-1] * tail[:-1] for tail in tails))(*tails)
         # A lane raises its own ridge only, so that what it gets does not depend on the lanes beside it.
-        return lax.complex(mean, square), bad, jnp.where(bad, _raised(packed, ridge), ridge)
+        return lax.complex(mean, square), bad, jnp.where(bad, _raised(packed, ridge, len(vector)), ridge)
 
     nothing = jnp.zeros((num_rows, *packed.shape[1:]), jnp.complex64)
     found, _, ridge = lax.while_loop(lambda state: jnp.any(state[1]), attempt, (nothing, jnp.ones(ridge.shape, bool), ridge))
@@ -144,7 +143,7 @@ def solve(packed: Array, ridge: Array, vector: Array) -> Array:
 
 
 _NEWTON = 24
-"""Steps of a projection: each nearly doubles its digits, and the last ones only when it starts far outside."""
+"""The most steps of a projection."""
 
 
 def _project_in_norm(packed: Array, ridge: Array, point: Array, radius: Array) -> Array:

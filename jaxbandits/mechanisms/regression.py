@@ -16,7 +16,7 @@ from jax.typing import ArrayLike
 
 from jaxbandits import validate
 from jaxbandits.core import Claim, Draws
-from jaxbandits.engine import draws, lanes, linalg
+from jaxbandits.engine import draws, linalg
 from jaxbandits.mechanisms.randomiser import gaussian
 
 ONE_RECORD = "any two records (features, reward) of one user, one round; messages, not the action that the user sees"
@@ -57,11 +57,6 @@ def joint_sensitivity(bound: float) -> float:
     return math.sqrt(2) * (1 + bound**2 / 2) if bound**2 <= 2 else 2 * float(bound)
 
 
-@lanes.elementwise
-def _noisy(value: Array, noise: Array, deviation: Array) -> Array:
-    return value + deviation * noise
-
-
 def symmetric_gaussian(
     *, dim: int, num_vectors: int, sensitivity: float, sigma: ArrayLike, epsilon: ArrayLike, delta: ArrayLike
 ) -> Release:
@@ -88,7 +83,7 @@ def symmetric_gaussian(
 
     def send(statistics, z):
         parts = (statistics.matrix, *statistics.vectors)
-        matrix, *vectors = (_noisy(part, z[name], deviation) for name, part in zip(names, parts, strict=True))
+        matrix, *vectors = (linalg.along(part, z[name], deviation) for name, part in zip(names, parts, strict=True))
         return Statistics(matrix=matrix, vectors=tuple(vectors))
 
     shapes = ((linalg.packed_size(dim),), *[(dim,)] * num_vectors)
@@ -100,7 +95,7 @@ def symmetric_gaussian(
 
 
 def growth(dim: int, horizon: int, fail_prob: ArrayLike) -> Array:
-    """Sigma sqrt(t) times this bounds the operator norm of a sum of t symmetric Gaussian matrices, for all t up to the horizon.
+    """Times sigma sqrt(t), this bounds the operator norm of a sum of t symmetric Gaussian matrices, for all t up to the horizon.
 
     4 sqrt(dim) + 2 log(2 horizon / fail_prob); it fails with probability at most fail_prob. From the code published with arXiv
     2006.00701.

@@ -90,7 +90,7 @@ def exp3(*, num_arms: int, horizon: int, low: ArrayLike = 0.0, high: ArrayLike =
 
 
 _STEPS = 8
-"""Of Newton's method for the weights; four reach float32 for ten arms."""
+"""Of Newton's method for the weights."""
 
 
 @lanes.lanes_last

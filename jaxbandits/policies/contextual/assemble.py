@@ -122,7 +122,7 @@ def choose(matrix: Array, vector: Array, features: Array, at: Confidence, *, roo
 
 
 def noise_bound(dim: int, horizon: int, fail_prob: ArrayLike, sigma: Array, regulariser: ArrayLike) -> Callable[[Array], Array]:
-    """T -> a bound on the operator norm of the noise in round t that fails with probability at most fail_prob over all rounds.
+    """For each round t a bound on the operator norm of the noise that fails with probability at most fail_prob over all rounds.
 
     At least half of the regulariser: a larger bound holds too, and keeps the ridge positive without noise.
     """

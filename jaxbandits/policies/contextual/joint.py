@@ -47,11 +47,6 @@ def _renewed(noise: Array, fresh: Array, lowest: Array) -> Array:
     return fence(kernel)(noise, fresh, lowest)
 
 
-@lanes.lanes_last
-def _in_all(noise: Array) -> Array:
-    return fence(lambda noise: jnp.sum(noise, axis=0))(noise)
-
-
 def joint_dp_linucb(
     *,
     dim: int,
@@ -108,7 +103,7 @@ def joint_dp_linucb(
 
     def released(state):
         exact = linalg.plus(state.folded.high, state.gram)
-        return linalg.plus(exact, _in_all(state.noise))
+        return linalg.plus(exact, linalg.total(state.noise))
 
     def act(state, round_, z):
         known = released(state)

@@ -91,7 +91,7 @@ def _moving_draws(dim: int) -> Draws:
 
 @remembered
 def quadratic(*, domain: Domain, curvature: float = 1.0, reach: float = 0.5, spread: float = 0.25, path: Path = independent) -> Losses:
-    """Curvature |x - c_t|^2, with c_t about a point c of each seed: smooth and strongly convex.
+    """The losses curvature |x - c_t|^2, with c_t about a point c of each seed: smooth and strongly convex.
 
     c is ``reach`` inner radii from the centre of the domain, and c_t ``spread`` inner radii from c.
 
