@@ -12,17 +12,11 @@ The trust boundary is a function boundary: local privacy lives in ``report``, ce
 """
 
 import dataclasses
-import functools
-import hashlib
-import inspect
-import json
 import math
-import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 from jax import Array
 
 PyTree = Any
@@ -66,6 +60,40 @@ class ActionKind(NamedTuple):
     dtype: str
 
 
+class StretchProblem(NamedTuple):
+    """A problem met a stretch at a time: many slots, in which what is pulled does not look at what comes in.
+
+    What a stretch is, is between the problem and its policies; the engine only looks at its ``slots``.
+
+    Attributes:
+      draws: what respond needs, drawn once for each stretch.
+      respond: (instance, stretch, draws) -> the raw feedback of the whole stretch, such as sums, of the same law as slot by slot.
+      regret: (instance, stretch, slots int32 ()) -> expected regret of its first slots, float32 ().
+      legal: (instance, stretch) -> bool ().
+    """
+
+    draws: Draws
+    respond: Callable[[PyTree, PyTree, Mapping[str, Array]], PyTree]
+    regret: Callable[[PyTree, PyTree, Array], Array]
+    legal: Callable[[PyTree, PyTree], Array]
+
+
+class StretchPolicy(NamedTuple):
+    """A policy that decides a stretch at a time.
+
+    Attributes:
+      draws: what update needs, drawn once for each stretch.
+      init: (preview) -> state.
+      plan: (state) -> the next stretch, with ``slots``, int32 (), how long it is, from 1 on.
+      update: (state, stretch, feedback, draws) -> the next state, of the same shapes and types.
+    """
+
+    draws: Draws
+    init: Callable[[PyTree], PyTree]
+    plan: Callable[[PyTree], Any]
+    update: Callable[[PyTree, PyTree, PyTree, Mapping[str, Array]], PyTree]
+
+
 class Problem(NamedTuple):
     """Where users come from. Nothing of its randomness depends on what the policy does.
 
@@ -84,6 +112,8 @@ class Problem(NamedTuple):
       realised: (instance, round, action, draws) -> what the round lost by its draws, float32 (), to be recorded beside the expected regret
         as ``realised_regret``; None, as usual, for no such record.
       action: shape and type of an action, such as ``ActionKind((2,), "float32")``; None for a list of items, int32 [list_len].
+      stretches: how to play it a stretch at a time, with policies that can; None if it is only played round by round. The law of every
+        result is the same, and the cost does not grow with the horizon.
     """
 
     sizes: Mapping[str, int]
@@ -98,6 +128,7 @@ class Problem(NamedTuple):
     shared: Mapping[str, Any] = MappingProxyType({})
     realised: Callable[[PyTree, Round, Array, Mapping[str, Array]], Array] | None = None
     action: ActionKind | None = None
+    stretches: StretchProblem | None = None
 
 
 LOSSES = ("regret", "realised_regret")
@@ -116,8 +147,8 @@ class Claim:
     Attributes:
       status: ``sound`` has a proof; ``calibrated`` has its confidence radius repaired and its privacy not; ``paper`` is the
         algorithm as printed; ``non-private`` claims nothing.
-      trust: who must be trusted: nobody but the user's own device (``local``), the server (``central``), or ``none`` when
-        nothing is claimed.
+      trust: who must be trusted: nobody but the user's own device (``local``), the agent that serves the user but neither server nor
+        other agents (``agent``), the server (``central``), or ``none`` when nothing is claimed.
       relation: the neighbouring relation, in words.
       sensitivity: norm and value of the sensitivity that the noise is scaled to, such as ``"L1 4"``.
       epsilon, delta: the privacy parameters, for one round of one user.
@@ -126,7 +157,7 @@ class Claim:
     """
 
     status: Status
-    trust: Literal["local", "central", "none"] = "none"
+    trust: Literal["local", "agent", "central", "none"] = "none"
     relation: str = ""
     sensitivity: str = ""
     epsilon: Any = math.inf
@@ -138,7 +169,7 @@ class Claim:
         if (self.status == "sound") == bool(self.flaw):
             raise ValueError(f"flaw must be empty for a sound claim and named otherwise; got status={self.status!r}, flaw={self.flaw!r}")
         if self.status == "sound" and self.trust == "none":
-            raise ValueError("trust must be 'local' or 'central' for a sound claim; got 'none'")
+            raise ValueError("trust must be 'local', 'agent' or 'central' for a sound claim; got 'none'")
 
     @property
     def guaranteed(self) -> bool:
@@ -182,7 +213,8 @@ class Policy(NamedTuple):
     int32 [list_len], a place without an arm holding num_base_arms, and the feedback the bit of each place, int32 [list_len]. In a
     contextual bandit the context is the features of all actions, float32 [num_actions, dim], the action int32 [1], the number of one of
     them, and the feedback the reward, float32 (). In convex optimisation the action is a point, float32 [dim], and the feedback its loss,
-    float32 (), or two points, [2, dim], and two losses, [2].
+    float32 (), or two points, [2, dim], and two losses, [2]. In a federated bandit the action is the arm of each agent, int32
+    [num_agents], and the feedback the reward of each, int32 [num_agents].
 
     Attributes:
       claim: what the policy says about privacy. It is the author's word: nothing here proves it.
@@ -194,12 +226,13 @@ class Policy(NamedTuple):
       update: (state, t, action, message, server draws) -> the next state, of the same shapes and types.
       settle: state -> state, every 4096 rounds, for what a state needs seldom, such as moving a float32 sum that would lose small
         terms into a compensated one; None if nothing.
-      released: state -> what the noise of a trusted server has let out so far, beside the actions: what the claim of a central policy
-        covers, and what an audit looks at; None for the actions alone.
+      released: state -> what the noise of a trusted server or agent has let out so far, beside the actions: what the claim of such a
+        policy covers, and what an audit looks at; None for the actions alone.
       broadcast: state -> what the server tells all devices in each round, which ``report`` finds in ``round.broadcast``; None for nothing.
         It is made of messages, so it is as private as they are.
       derived: arguments that the factory worked out itself on the host in float64, such as a calibrated sigma, by name. A sweep
         hands them back to the factory, so that nothing costly or delicate is traced; they default to None in its signature.
+      stretches: the same algorithm a stretch at a time, for problems that can be played so; None if it decides round by round.
     """
 
     claim: Claim
@@ -213,76 +246,9 @@ class Policy(NamedTuple):
     released: Callable[[PyTree], PyTree] | None = None
     broadcast: Callable[[PyTree], PyTree] | None = None
     derived: Mapping[str, Any] = MappingProxyType({})
+    stretches: StretchPolicy | None = None
 
 
 def told(policy: Policy, state: PyTree) -> PyTree:
     """What the server tells all devices; () if nothing."""
     return () if policy.broadcast is None else policy.broadcast(state)
-
-
-def fingerprint(value: Any) -> Any:
-    """A description of a value made of JSON types: equal values give equal descriptions, in every process.
-
-    Functions are described by name, those outside this package also by a digest of their source and of what they close over,
-    so that a changed definition is a different value.
-    """
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else repr(value)
-    if isinstance(value, Bound):
-        return {"function": fingerprint(value.function), "arguments": {k: fingerprint(v) for k, v in sorted(value.arguments.items())}}
-    if isinstance(value, Mapping):
-        return {str(k): fingerprint(v) for k, v in value.items()}
-    if isinstance(value, functools.partial):
-        return {"function": fingerprint(value.func), "arguments": [fingerprint(value.args), fingerprint(value.keywords)]}
-    if isinstance(value, list | tuple):
-        return [fingerprint(v) for v in value]
-    if hasattr(value, "tolist"):  # NumPy and JAX arrays and scalars
-        return fingerprint(value.tolist())
-    if callable(value):
-        return _function_fingerprint(value)
-    return re.sub(r"0x[0-9a-f]+", "", repr(value))  # addresses differ from process to process
-
-
-def _function_fingerprint(function: Callable) -> str:
-    name = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', repr(function))}"
-    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    if name.startswith("jaxbandits."):
-        return f"{name}{json.dumps(fingerprint(cells))}" if cells else name
-    try:
-        source = inspect.getsource(function)
-    except (OSError, TypeError):  # typed at a prompt, or not written in Python
-        code = getattr(function, "__code__", None)
-        source = re.sub(r"0x[0-9a-f]+", "", repr([getattr(code, part, b"") for part in ("co_code", "co_consts", "co_names")]))
-    defaults = [getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)]
-    inside = json.dumps([source, [fingerprint(c) for c in cells], fingerprint(defaults)])
-    return f"{name}#{hashlib.sha256(inside.encode()).hexdigest()[:16]}"
-
-
-def frozen(value: Any) -> Any:
-    """The value, a NumPy array as a copy that cannot be written to: a study keeps what it was given."""
-    if not isinstance(value, np.ndarray):
-        return value
-    copy = value.copy()
-    copy.setflags(write=False)
-    return copy
-
-
-class Bound:
-    """A factory with some of its arguments: what ``functools.partial`` makes, but compared and hashed by value."""
-
-    def __init__(self, function: Callable, arguments: Mapping[str, Any]):
-        """Args: the factory and keyword arguments for it."""
-        self.function, self.arguments = function, {k: frozen(v) for k, v in arguments.items()}
-        self._key = (function, json.dumps({k: fingerprint(v) for k, v in sorted(self.arguments.items())}))
-
-    def __call__(self, **arguments: Any) -> Any:
-        """The factory's result with these arguments too."""
-        return self.function(**self.arguments, **arguments)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Bound) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)

@@ -5,9 +5,10 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from jaxbandits.core import NON_PRIVATE, Bound, Claim, Draw, Policy, Problem
+from jaxbandits.core import NON_PRIVATE, Claim, Draw, Policy, Problem
+from jaxbandits.identity import Bound
 
-FAMILY = ("num_items", "list_len", "num_arms", "oracle", "dim", "domain")
+FAMILY = ("num_items", "list_len", "num_arms", "oracle", "dim", "domain", "num_agents")
 """Arguments that tell families of problems apart: a policy that takes one does not play a problem without it."""
 
 

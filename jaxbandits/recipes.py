@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from jaxbandits.core import fingerprint
+from jaxbandits.identity import fingerprint
 
 P = ParamSpec("P")
 T = TypeVar("T")

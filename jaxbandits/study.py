@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from jaxbandits import factories, validate
-from jaxbandits.core import LOSSES, Bound, Claim, Policy, Problem, PyTree, fingerprint, frozen
+from jaxbandits.core import LOSSES, Claim, Policy, Problem, PyTree
+from jaxbandits.identity import Bound, fingerprint, frozen
 
 Metric = Callable[[PyTree, PyTree], Any]
 """(state of the policy, instance of the problem) -> a number or an array of one lane."""

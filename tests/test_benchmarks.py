@@ -8,7 +8,8 @@ import pytest
 from experiments.benchmarks import __main__ as command
 from experiments.benchmarks import measure, rows, table, yardsticks
 from jaxbandits import oracles
-from jaxbandits.core import Bound, Policy
+from jaxbandits.core import Policy
+from jaxbandits.identity import Bound
 from jaxbandits.policies import cascade
 
 HORIZON, LANES = 300, 256

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from jaxbandits import Study, linear_checkpoints, log_checkpoints
-from jaxbandits.core import NON_PRIVATE, Bound, Claim
+from jaxbandits.core import NON_PRIVATE, Claim
 from jaxbandits.engine import draws
+from jaxbandits.identity import Bound
 from jaxbandits.policies import cascade as policies
 from jaxbandits.problems import cascade, linear, two_level
 

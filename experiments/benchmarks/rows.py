@@ -14,8 +14,8 @@ import numpy as np
 from experiments.benchmarks import measure, yardsticks
 from experiments.benchmarks.measure import Variant
 from jaxbandits import linear_checkpoints, links, log_checkpoints, oracles, problems
-from jaxbandits.core import Bound
 from jaxbandits.engine import rehearsal, scan, tiles
+from jaxbandits.identity import Bound
 from jaxbandits.mechanisms import counters
 from jaxbandits.policies import armed, cascade, contextual, semi_bandit
 

@@ -92,3 +92,31 @@ def when(condition: Array, function: Callable, *args: Any) -> Any:
         return helper
 
     return branch(function)(condition, *args)
+
+
+def where_any(condition: Array, function: Callable, state: Any, *args: Any) -> Any:
+    """``function(state, *args)`` where the condition of the lane holds, else ``state``, skipping the work when it holds in none.
+
+    For what happens seldom, in lanes that are not in step. The result has the structure of ``state``. Everything of a lane that the function
+    reads must be among its arguments: it may not close over it.
+    """
+
+    def chosen(condition, new, old):
+        return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)
+
+    @custom_vmap
+    def helper(condition, state, *args):
+        return lax.cond(condition, function, lambda state, *args: state, state, *args)
+
+    @helper.def_vmap
+    def _(size, batched, condition, *args):
+        condition, move = jnp.broadcast_to(condition, (size,)), functools.partial(_to_last, size=size)
+        moved = [jax.tree.map(move, x, b) for x, b in zip(args, batched[1:], strict=True)]
+
+        def over_lanes(state, *args):
+            return chosen(condition, jax.vmap(function, in_axes=-1, out_axes=-1)(state, *args), state)
+
+        result = lax.cond(jnp.any(condition), over_lanes, lambda state, *args: state, *moved)
+        return jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), result), jax.tree.map(lambda x: True, result)
+
+    return helper(condition, state, *args)

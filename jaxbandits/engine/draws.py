@@ -154,7 +154,7 @@ def generate_pairs(plan: Layout, seed: ArrayLike, replica: ArrayLike, pairs: Arr
       plan: the layout of the declared draws.
       seed: uint32 (), the seed of the study.
       replica: uint32 [B], the number of the seed that each lane runs.
-      pairs: int32 [P]; pair p is rounds 2 p and 2 p + 1.
+      pairs: int32 [P], or [P, B] if they differ between lanes; pair p is rounds 2 p and 2 p + 1.
 
     Returns:
       for each stream, for each name, an array [2 P, *shape, B].
@@ -164,9 +164,8 @@ def generate_pairs(plan: Layout, seed: ArrayLike, replica: ArrayLike, pairs: Arr
 
     # Both words of a block leave through one complex64: a kernel with two outputs would compute every block twice.
     def blocks(seed, replica, pairs):
-        x0, x1 = threefry2x32(
-            seed, replica[None, None, :], pairs.astype(jnp.uint32)[:, None, None], jnp.asarray(plan.counters)[None, :, None]
-        )
+        pairs = pairs.astype(jnp.uint32).reshape((pairs.shape[0], 1, -1))
+        x0, x1 = threefry2x32(seed, replica[None, None, :], pairs, jnp.asarray(plan.counters)[None, :, None])
         return lax.complex(_float(x0), _float(x1))
 
     packed = fence(blocks)(seed, replica, pairs)
@@ -183,6 +182,12 @@ def generate(plan: Layout, seed: ArrayLike, replica: ArrayLike, rounds: Array) -
     """All numbers of some rounds, int32 [C]: for each stream, for each name, an array [C, *shape, B]; see ``generate_pairs``."""
     both, which = generate_pairs(plan, seed, replica, rounds // 2), 2 * jnp.arange(len(rounds)) + rounds % 2
     return jax.tree.map(lambda x: x[which], both)
+
+
+def generate_each(plan: Layout, seed: ArrayLike, replica: ArrayLike, rounds: Array) -> dict[int, dict[str, Array]]:
+    """All numbers of one round of each lane, int32 [B]: for each stream, for each name, an array [*shape, B]; see ``generate_pairs``."""
+    both = generate_pairs(plan, seed, replica, (rounds // 2)[None])
+    return jax.tree.map(lambda x: jnp.where(rounds % 2 == 1, x[1], x[0]), both)
 
 
 def sample(declared: Draws, *, seed: int = 0, replica: int = 0, round: int = 1) -> dict[str, Array]:

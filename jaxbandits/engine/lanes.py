@@ -8,11 +8,25 @@ lane, which is how to debug a policy.
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxbandits.engine.batching import elementwise, lanes_last, when
+from jaxbandits.engine.batching import elementwise, lanes_last, when, where_any
 from jaxbandits.engine.fence import fence
 from jaxbandits.engine.selection import argmin, least_first, pick, shuffle, top_k
 
-__all__ = ["add_at", "argmin", "count_at", "elementwise", "lanes_last", "least_first", "pick", "set_at", "shuffle", "take", "top_k", "when"]
+__all__ = [
+    "add_at",
+    "argmin",
+    "count_at",
+    "elementwise",
+    "lanes_last",
+    "least_first",
+    "pick",
+    "set_at",
+    "shuffle",
+    "take",
+    "top_k",
+    "when",
+    "where_any",
+]
 
 
 def _flat(items: Array, table: Array) -> Array:

@@ -11,10 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits.core import Draws, Problem, Round, fingerprint
+from jaxbandits.core import Draws, Problem, Round
+from jaxbandits.engine import leap
 from jaxbandits.engine.draws import GENERATOR
 from jaxbandits.engine.fence import unfenced
 from jaxbandits.engine.scan import CHUNK, Lanes, Program, first_lane
+from jaxbandits.identity import fingerprint
 
 Shape = tuple[int, ...]
 
@@ -133,10 +135,46 @@ def _rehearse(program: Program, lanes: Lanes) -> Rehearsal:
     for name, loss in losses.items():
         if _kinds(loss) != "float32[]":
             raise ValueError(f"{name} must return float32[]; got {_kinds(loss)}")
+    if leap.leaps(problem, policy):
+        state, words = _rehearse_stretch(trace, program, lanes, instance, ask("preview", instance, setup))
+    else:
+        words = 2 * CHUNK * _words(problem.draws, policy.device_draws, policy.server_draws)
     shapes = {name: _metric(trace, name, metric, state, instance) for name, metric in program.metrics}
-    words = sum(d.words for group in (problem.draws, policy.device_draws, policy.server_draws) for d in group.values())
     kept = sum(math.prod(x.shape) * np.dtype(x.dtype).itemsize for x in jax.tree.leaves((instance, state)))
-    return Rehearsal(kept + 8 * CHUNK * words, shapes, trace.digest())
+    return Rehearsal(kept + 4 * words, shapes, trace.digest())
+
+
+def _words(*groups: Draws) -> int:
+    return sum(draw.words for group in groups for draw in group.values())
+
+
+def _rehearse_stretch(trace: _Tracer, program: Program, lanes: Lanes, instance: Any, preview: Any) -> tuple[Any, int]:
+    """The same of a stretch, as far as it is not a round: the shapes of its state, and its words of randomness."""
+    problem, policy = leap.halves(first_lane(program.problem, lanes.problem), first_lane(program.policy, lanes.policy))
+
+    def both(name: str, function: Callable, *args: Any) -> Any:
+        def one(problem_args, policy_args, *rest):
+            return function(*leap.halves(program.problem(**problem_args), program.policy(**policy_args)), *rest)
+
+        first = [
+            {name: jax.ShapeDtypeStruct(v.shape[:-1], jnp.float32) for name, v in swept.items()} for swept in (lanes.problem, lanes.policy)
+        ]
+        return trace(name, one, *first, *args)
+
+    users, server = _numbers(trace, problem.draws), _numbers(trace, policy.draws)
+    state = both("stretches.init", lambda problem, policy, preview: policy.init(preview), preview)
+    stretch = both("stretches.plan", lambda problem, policy, state: policy.plan(state), state)
+    if not hasattr(stretch, "slots") or _kinds(stretch.slots) != "int32[]":
+        raise ValueError(f"stretches.plan must return a stretch with slots, int32[]; got {_kinds(stretch)}")
+    feedback = both("stretches.respond", lambda problem, policy, *rest: problem.respond(*rest), instance, stretch, users)
+    after = both("stretches.update", lambda problem, policy, *rest: policy.update(*rest), state, stretch, feedback, server)
+    if jax.tree.structure(after) != jax.tree.structure(state) or _kinds(after) != _kinds(state):
+        raise ValueError(f"stretches.update must return a state like that of init: {_kinds(state)}; got {_kinds(after)}")
+    loss = both("stretches.regret", lambda problem, policy, *rest: problem.regret(*rest), instance, stretch, stretch.slots)
+    if _kinds(loss) != "float32[]":
+        raise ValueError(f"stretches.regret must return float32[]; got {_kinds(loss)}")
+    both("stretches.legal", lambda problem, policy, *rest: problem.legal(*rest), instance, stretch)
+    return state, 2 * _words(problem.draws, policy.draws)
 
 
 def _check_action(problem: Problem, action: Any) -> None:

@@ -14,9 +14,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from jaxbandits.core import LOSSES, Bound, PyTree, Round, told
+from jaxbandits.core import LOSSES, PyTree, Round, told
 from jaxbandits.engine import draws, sums
 from jaxbandits.engine.fence import once
+from jaxbandits.identity import Bound
 
 CHUNK = 2
 """Pairs of rounds whose numbers are made together. Results do not depend on it."""
@@ -69,7 +70,8 @@ class Program:
     digest: str = ""  # of the traced round: a function that changed under the same name is another program
 
 
-def _each_lane(lanes: Lanes, function: Callable, in_axes: Any) -> Callable:
+def each_lane(lanes: Lanes, function: Callable, in_axes: Any) -> Callable:
+    """A function of one lane for all of a tile, lanes last."""
     # The size is said, because a round need not have an array to tell it.
     return jax.vmap(function, in_axes=in_axes, out_axes=-1, axis_size=jnp.shape(lanes.replica)[-1])
 
@@ -126,19 +128,19 @@ def _beats(program: Program, lanes: Lanes) -> _Beats:
 
     return _Beats(
         plan=draws.layout({draws.USERS: problem.draws, draws.DEVICE: policy.device_draws, draws.SERVER: policy.server_draws}),
-        see=_each_lane(lanes, see, (-1, -1, None, -1)),
-        act=_each_lane(lanes, act, (-1, -1, None, -1, -1)),
-        respond=_each_lane(lanes, respond, in_round),
-        report=_each_lane(lanes, report, (-1, -1, None, -1, -1, -1, -1)),
-        update=_each_lane(lanes, update, (-1, -1, None, -1, -1, -1)),
-        losses={name: _each_lane(lanes, loss, in_round) for name, loss in losses.items()},
-        legal=_each_lane(lanes, legal, -1),
-        settle=None if policy.settle is None else _each_lane(lanes, lambda args, state: program.policy(**args).settle(state), -1),
+        see=each_lane(lanes, see, (-1, -1, None, -1)),
+        act=each_lane(lanes, act, (-1, -1, None, -1, -1)),
+        respond=each_lane(lanes, respond, in_round),
+        report=each_lane(lanes, report, (-1, -1, None, -1, -1, -1, -1)),
+        update=each_lane(lanes, update, (-1, -1, None, -1, -1, -1)),
+        losses={name: each_lane(lanes, loss, in_round) for name, loss in losses.items()},
+        legal=each_lane(lanes, legal, -1),
+        settle=None if policy.settle is None else each_lane(lanes, lambda args, state: program.policy(**args).settle(state), -1),
     )
 
 
-def start(program: Program, lanes: Lanes) -> Carry:
-    """The tile before round 1."""
+def begin(program: Program, lanes: Lanes, init: Callable) -> tuple[PyTree, PyTree]:
+    """What each lane meets, and the state that ``init``, (arguments of the policy, preview) -> state, makes of it."""
     plan = draws.layout({draws.SETUP: first_lane(program.problem, lanes.problem).setup_draws})
     setup = {
         name: value[0] for name, value in draws.generate(plan, lanes.seed, lanes.replica, jnp.zeros((1,), jnp.int32))[draws.SETUP].items()
@@ -147,9 +149,14 @@ def start(program: Program, lanes: Lanes) -> Carry:
     def one(problem_args, policy_args, z):
         problem = program.problem(**problem_args)
         instance = problem.setup(z)
-        return instance, program.policy(**policy_args).init(problem.preview(instance, z))
+        return instance, init(policy_args, problem.preview(instance, z))
 
-    instance, state = _each_lane(lanes, one, -1)(lanes.problem, lanes.policy, setup)
+    return each_lane(lanes, one, -1)(lanes.problem, lanes.policy, setup)
+
+
+def start(program: Program, lanes: Lanes) -> Carry:
+    """The tile before round 1."""
+    instance, state = begin(program, lanes, lambda args, preview: program.policy(**args).init(preview))
     beats = _beats(program, lanes)
 
     def first_action():
@@ -165,6 +172,16 @@ def start(program: Program, lanes: Lanes) -> Carry:
         lost={name: sums.running(jnp.shape(lanes.replica)) for name in beats.losses},
         action=jnp.zeros(shape.shape, shape.dtype),
     )
+
+
+def measures(program: Program, lanes: Lanes) -> Callable[[Any], dict[str, PyTree]]:
+    """(carry) -> each metric, and ``NUMBERS``."""
+    metrics = {name: each_lane(lanes, lambda s, i, metric=metric: jnp.asarray(metric(s, i)), -1) for name, metric in program.metrics}
+    clean = each_lane(lanes, _of_numbers, -1)
+    return lambda carry: {
+        NUMBERS: clean(carry.state),
+        **{name: metric(carry.state, carry.instance) for name, metric in metrics.items()},
+    }
 
 
 def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, chunk: int = CHUNK) -> tuple[Carry, dict[str, PyTree]]:
@@ -206,9 +223,7 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
 
         return lax.fori_loop(carry.t + 1, jnp.minimum(2 * (first + chunk), stop + 1), step, carry)
 
-    measure = {name: _each_lane(lanes, lambda s, i, metric=metric: jnp.asarray(metric(s, i)), -1) for name, metric in program.metrics}
-
-    clean = _each_lane(lanes, _of_numbers, -1)
+    measure = measures(program, lanes)
 
     def play_span(stop, carry: Carry) -> Carry:
         """To the next settling or the checkpoint, whichever is first."""
@@ -221,9 +236,8 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array, ch
 
     def to_checkpoint(carry: Carry, stop):
         carry = lax.while_loop(lambda c: c.t < stop, functools.partial(play_span, stop), carry)
-        record = {name: metric(carry.state, carry.instance) for name, metric in measure.items()}
         lost = {name: sums.at_rest(total) for name, total in carry.lost.items()}
-        checks = {LEGAL: beats.legal(lanes.problem, carry.instance, carry.action), NUMBERS: clean(carry.state)}
-        return carry, {**lost, **checks, **record}
+        legal = beats.legal(lanes.problem, carry.instance, carry.action)
+        return carry, {**lost, LEGAL: legal, **measure(carry)}
 
     return lax.scan(to_checkpoint, carry, checkpoints)

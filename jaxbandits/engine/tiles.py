@@ -17,7 +17,7 @@ import numpy as np
 from jax.stages import Compiled
 
 from jaxbandits.core import LOSSES
-from jaxbandits.engine import scan, sums
+from jaxbandits.engine import leap, scan, sums
 from jaxbandits.engine.scan import Lanes, Program
 
 WIDTH = 16
@@ -94,9 +94,10 @@ def _compile(program, size, sweeps, shapes, legs, device) -> Executable:
         problem=arguments(sweeps[1], shapes[1]),
     )
     options = _options(target)
-    start = jax.jit(functools.partial(scan.start, program), compiler_options=options).lower(lanes)
+    engine = leap if leap.possible(program, lanes) else scan
+    start = jax.jit(functools.partial(engine.start, program), compiler_options=options).lower(lanes)
     carry = jax.tree.map(lambda x: like(x.shape, x.dtype), start.out_info)
-    advance = jax.jit(functools.partial(scan.advance, program), donate_argnums=1, compiler_options=options)
+    advance = jax.jit(functools.partial(engine.advance, program), donate_argnums=1, compiler_options=options)
     return Executable(start.compile(), advance.lower(lanes, carry, like((legs,), jnp.int32)).compile())
 
 
@@ -140,8 +141,8 @@ def run_tile(
     Returns:
       "regret", and "realised_regret" if the problem has it, float64 [n, lanes], and each metric, [n, ..., lanes].
     """
-    size = np.shape(lanes.replica)[0]
-    calls = schedule(np.asarray(checkpoints), size)
+    points = np.asarray(checkpoints)
+    calls = points[None].astype(np.int32) if leap.possible(program, lanes) else schedule(points, np.shape(lanes.replica)[0])
     executable = compile_tile(program, *signature(lanes), calls.shape[1], device, report)
     if report:
         report("run", 0)

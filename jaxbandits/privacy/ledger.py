@@ -208,7 +208,7 @@ def spent(claim: Claim, rounds: int = 1, delta: float | None = None) -> Budget:
 
 def _spent(each: Budget, trust: str, rounds: int, delta: float | None) -> Budget:
     rounds = validate.size("rounds", rounds, 1, _MOST)
-    if trust == "central":
+    if trust != "local":  # one noisy release covers all rounds of a run
         if delta is not None:
             raise ValueError(f"delta must be left out under central privacy, where it follows from the rounds; got {delta!r}")
         return grouped(each, rounds)

@@ -1,7 +1,8 @@
 """Transcripts: what an observer sees of many runs that differ in one user alone.
 
 Under local privacy an observer sees the message that leaves the user's device, and all actions after it; under central privacy the actions,
-and what the server's noise has let out. Runs are made by the engine, from a policy whose states carry their transcripts.
+and what the noise of the server, or of an agent, has let out.
+Runs are made by the engine, from a policy whose states carry their transcripts.
 """
 
 import concurrent.futures
@@ -17,8 +18,9 @@ import numpy as np
 from jax import Array
 
 from jaxbandits import factories, validate
-from jaxbandits.core import Bound, Claim, Policy, Problem, PyTree, Round, fingerprint, told
+from jaxbandits.core import Claim, Policy, Problem, PyTree, Round, told
 from jaxbandits.engine import draws, rehearsal, scan, tiles
+from jaxbandits.identity import Bound, fingerprint
 from jaxbandits.privacy import replies
 
 MOST_ROUNDS = 10_000
@@ -93,12 +95,13 @@ class _Watched:
             update=update,
             broadcast=None if inner.broadcast is None else lambda seen: told(inner, seen.state),
             settle=None if inner.settle is None else lambda seen: seen._replace(state=inner.settle(seen.state)),
+            stretches=None,  # one round is another user's
         )
 
 
 def _local(policy: Policy) -> bool:
     """Whether an observer sees messages: nobody is trusted with them, or nothing is claimed."""
-    return policy.claim.trust != "central"
+    return policy.claim.trust not in ("agent", "central")
 
 
 def _released(policy: Policy, state: PyTree) -> PyTree:

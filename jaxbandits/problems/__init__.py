@@ -6,6 +6,7 @@ from jaxbandits.problems.cascade import CascadeInstance, cascade, uniform_cascad
 from jaxbandits.problems.clicks import ClickLog, from_clicks, simulate_clicks
 from jaxbandits.problems.contextual import ContextualInstance, contextual, ratings
 from jaxbandits.problems.convex import ConvexInstance, one_point, two_point
+from jaxbandits.problems.federated import federated
 from jaxbandits.problems.instances import linear, twenty_arms, two_level
 from jaxbandits.problems.rating_tables import read_ratings, simulate_ratings
 from jaxbandits.problems.semi_bandit import SemiBanditInstance, semi_bandit
@@ -21,6 +22,7 @@ __all__ = [
     "cascade",
     "contexts",
     "contextual",
+    "federated",
     "from_clicks",
     "linear",
     "losses",

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from jaxbandits import Study, run
-from jaxbandits.core import fingerprint
 from jaxbandits.engine import draws
+from jaxbandits.identity import fingerprint
 from jaxbandits.mechanisms import bernoulli, laplace, squashed
 from jaxbandits.policies import armed as policies
 from jaxbandits.problems import armed, rewards, twenty_arms

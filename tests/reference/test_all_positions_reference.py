@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import Bound, Round
+from jaxbandits.core import Round
+from jaxbandits.identity import Bound
 from jaxbandits.policies import cascade as policies
 from jaxbandits.problems import cascade as cascade_problem
 

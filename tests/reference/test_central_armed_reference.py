@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import Bound
+from jaxbandits.identity import Bound
 from jaxbandits.policies import armed as policies
 from jaxbandits.problems import armed as armed_problem
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbandits.core import Bound
+from jaxbandits.identity import Bound
 from jaxbandits.mechanisms import counters
 from jaxbandits.policies import cascade as policies
 from jaxbandits.problems import cascade as cascade_problem

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxbandits import links
-from jaxbandits.core import Bound
+from jaxbandits.identity import Bound
 from jaxbandits.policies import contextual as policies
 from jaxbandits.problems import contexts, contextual
 

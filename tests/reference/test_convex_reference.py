@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jaxbandits import domains
-from jaxbandits.core import Bound
+from jaxbandits.identity import Bound
 from jaxbandits.policies import armed, convex
 from jaxbandits.policies.armed.halving import phases
 from jaxbandits.problems import armed as armed_problem

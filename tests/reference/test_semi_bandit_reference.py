@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from jaxbandits import oracles
-from jaxbandits.core import Bound
+from jaxbandits.identity import Bound
 from jaxbandits.mechanisms import counters
 from jaxbandits.policies import semi_bandit as policies
 from jaxbandits.problems import semi_bandit as semi_bandit_problem

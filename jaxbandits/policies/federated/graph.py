@@ -1,0 +1,142 @@
+"""DDP-MAB: agents explore, flood their noisy means over a graph, and drop arms each for itself.
+
+arXiv 2111.01570, Algorithms 2 and 3. Epochs, noise, S(r) and C(r) are those of CDP-MAB. Flooding takes as many slots as the diameter of
+the graph, in which each agent pulls its own best arm and keeps nothing of it; the paper's bound counts one slot less. Then all agents hold
+the same means, average them in the same order and drop the same arms. What is sent is counted by ``networks.flood``.
+"""
+
+from jax.typing import ArrayLike
+
+from jaxbandits import networks
+from jaxbandits.core import Policy
+from jaxbandits.networks import Network, interface
+from jaxbandits.policies.federated.assemble import CALIBRATED, PAPER, SOUND, Options, assemble
+
+
+def ddp_mab_paper(
+    *,
+    num_arms: int,
+    num_agents: int,
+    network: Network,
+    epsilon: ArrayLike,
+    horizon: int,
+    num_comm_rounds: ArrayLike | None = None,
+    smallest_gap: ArrayLike | None = None,
+    course: ArrayLike | None = None,
+) -> Policy:
+    """DDP-MAB as printed: the noise and W of ``cdp_mab_paper``, and agents that wait pull the arm of their best raw mean.
+
+    Regret that of CDP-MAB plus O(M times the diameter). No guarantee: an upload is M epsilon-DP, and the pulls of agents that wait
+    show their raw means. arXiv 2111.01570, Algorithms 2 and 3.
+
+    Args:
+      num_arms: number of arms, K.
+      num_agents: number of agents, M.
+      network: who is linked to whom, such as ``networks.star(num_agents=16)``; connected.
+      epsilon: nominal level, positive; inf adds no noise.
+      horizon: T, number of rounds; a study fills it in.
+      num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
+        mean is kept. By default as many as it takes.
+      smallest_gap: the gap that R rounds arrive at; by default 1 / T.
+      course: lengths and radii of the epochs, derived; leave it out.
+
+    Raises:
+      ValueError: if an argument is out of range.
+    """
+    return assemble(
+        num_arms=num_arms,
+        num_agents=num_agents,
+        epsilon=epsilon,
+        horizon=horizon,
+        mode=PAPER,
+        course=course,
+        delay=networks.flood(interface.checked(network, num_agents, connected=True)).slots,
+        options=Options(num_comm_rounds=num_comm_rounds, smallest_gap=smallest_gap),
+    )
+
+
+def ddp_mab_calibrated(
+    *,
+    num_arms: int,
+    num_agents: int,
+    network: Network,
+    epsilon: ArrayLike,
+    horizon: int,
+    num_comm_rounds: ArrayLike | None = None,
+    smallest_gap: ArrayLike | None = None,
+    course: ArrayLike | None = None,
+) -> Policy:
+    """DDP-MAB with the noise of the paper and the smaller W of ``cdp_mab_calibrated``.
+
+    No guarantee, as ``ddp_mab_paper``: an upload is M epsilon-DP, and the pulls of agents that wait show their raw means.
+    arXiv 2111.01570, Algorithms 2 and 3, with the tail bound of Chan, Shi, Song 2011.
+
+    Args:
+      num_arms: number of arms, K.
+      num_agents: number of agents, M.
+      network: who is linked to whom, such as ``networks.star(num_agents=16)``; connected.
+      epsilon: nominal level, positive; inf adds no noise.
+      horizon: T, number of rounds; a study fills it in.
+      num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
+        mean is kept. By default as many as it takes.
+      smallest_gap: the gap that R rounds arrive at; by default 1 / T.
+      course: lengths and radii of the epochs, derived; leave it out.
+
+    Raises:
+      ValueError: if an argument is out of range.
+    """
+    return assemble(
+        num_arms=num_arms,
+        num_agents=num_agents,
+        epsilon=epsilon,
+        horizon=horizon,
+        mode=CALIBRATED,
+        course=course,
+        delay=networks.flood(interface.checked(network, num_agents, connected=True)).slots,
+        options=Options(num_comm_rounds=num_comm_rounds, smallest_gap=smallest_gap),
+    )
+
+
+def ddp_mab(
+    *,
+    num_arms: int,
+    num_agents: int,
+    network: Network,
+    epsilon: ArrayLike,
+    horizon: int,
+    newest_epoch: bool = False,
+    num_comm_rounds: ArrayLike | None = None,
+    smallest_gap: ArrayLike | None = None,
+    course: ArrayLike | None = None,
+) -> Policy:
+    """DDP-MAB, private: the noise and W of ``cdp_mab``, and agents that wait pull the arm of their best noisy mean.
+
+    Regret that of ``cdp_mab`` plus O(M times the diameter). Sound: epsilon-DP for each agent, against its peers and all that see its pulls:
+    each reward enters one noisy sum, and everything else is a function of these. Relation: one reward of one agent substituted, one
+    slot. arXiv 2111.01570, Algorithms 2 and 3, corrected.
+
+    Args:
+      num_arms: number of arms, K.
+      num_agents: number of agents, M.
+      network: who is linked to whom, such as ``networks.star(num_agents=16)``; connected.
+      epsilon: privacy level of each agent, positive; inf adds no noise.
+      horizon: T, number of rounds; a study fills it in.
+      newest_epoch: compare the means of the newest epoch alone: M noises in a mean instead of r M, and no use of older rewards.
+      num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
+        mean is kept. By default as many as it takes.
+      smallest_gap: the gap that R rounds arrive at; by default 1 / T.
+      course: lengths and radii of the epochs, derived; leave it out.
+
+    Raises:
+      ValueError: if an argument is out of range.
+    """
+    return assemble(
+        num_arms=num_arms,
+        num_agents=num_agents,
+        epsilon=epsilon,
+        horizon=horizon,
+        mode=SOUND,
+        course=course,
+        delay=networks.flood(interface.checked(network, num_agents, connected=True)).slots,
+        options=Options(newest_epoch=newest_epoch, num_comm_rounds=num_comm_rounds, smallest_gap=smallest_gap),
+    )
