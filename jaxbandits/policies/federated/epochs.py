@@ -93,7 +93,7 @@ def _sums(ones: Array, participants: Array) -> Array:
     some = jnp.where(agent < participants[None, None].astype(jnp.int32), ones, 0)
     # Two parts, since 4096 agents may have 2^31 rewards each.
     high, low = some >> 12, some & 0xFFF
-    return jnp.stack([jnp.sum(high, axis=0) * 1.0, jnp.sum(low, axis=0) * 1.0]).astype(jnp.float32)
+    return jnp.stack([jnp.sum(high, axis=0), jnp.sum(low, axis=0)]).astype(jnp.float32)
 
 
 @lanes.elementwise
