@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-from jaxbandits import domains, links, mechanisms, networks, oracles, policies, privacy, problems, stats, theory
+from jaxbandits import domains, links, mechanisms, metrics, networks, oracles, policies, privacy, problems, stats, theory
 from jaxbandits.core import Claim, Draw, Policy, Problem, Round
 from jaxbandits.run import run
 from jaxbandits.study import Study, linear_checkpoints, log_checkpoints
@@ -20,6 +20,7 @@ __all__ = [
     "links",
     "log_checkpoints",
     "mechanisms",
+    "metrics",
     "networks",
     "oracles",
     "policies",

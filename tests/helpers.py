@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits import domains, links, oracles, policies, problems
+from jaxbandits import domains, links, networks, oracles, policies, problems
 from jaxbandits.core import Round
 from jaxbandits.engine import draws
 
@@ -86,6 +86,27 @@ ARMS = CASCADES._replace(
     feedbacks=lambda list_len: [0, 1],
     bad_sizes=[(0, 1, "num_arms"), (3.5, 1, "num_arms")],
     edges={name: edge for name, edge in LISTS.items() if edge[1] == 1},
+)
+
+
+AGENTS = ARMS._replace(  # list_len stands for the number of agents
+    sizes=lambda num_items, list_len: {
+        "num_arms": num_items,
+        "num_agents": list_len,
+        "network": networks.path(num_agents=max(int(list_len), 1)),
+    },
+    problem=lambda num_items, list_len, **fixed: functools.partial(
+        problems.federated, num_agents=list_len, network=networks.path(num_agents=list_len), **fixed
+    ),
+    feedbacks=lambda list_len: [[0] * list_len, [1] * list_len],
+    bad_sizes=[(0, 1, "num_arms"), (3.5, 1, "num_arms"), (3, 0, "num_agents"), (3, 2.5, "num_agents")],
+    edges={
+        "one arm": LISTS["one item"],
+        "one agent": LISTS["list of one"],
+        "several agents": (4, 3, {"linear": problems.linear(4), "zero": np.zeros(4), "one": np.ones(4)}),
+    },
+    only_one=lambda num_items, list_len: num_items == 1,
+    counts=False,
 )
 
 
@@ -173,7 +194,8 @@ ARMED = {name: getattr(policies.armed, name) for name in policies.armed.__all__}
 SEMI_BANDIT = {name: getattr(policies.semi_bandit, name) for name in policies.semi_bandit.__all__}
 CONTEXTUAL = {name: getattr(policies.contextual, name) for name in policies.contextual.__all__}
 CONVEX = {name: getattr(policies.convex, name) for name in policies.convex.__all__}
-POLICIES = {**CASCADE, **ARMED, **SEMI_BANDIT, **CONTEXTUAL, **CONVEX}
+FEDERATED = {name: getattr(policies.federated, name) for name in policies.federated.__all__}
+POLICIES = {**CASCADE, **ARMED, **SEMI_BANDIT, **CONTEXTUAL, **CONVEX, **FEDERATED}
 
 
 def numbers(declared, runs, seed=3):
@@ -192,7 +214,7 @@ def family(factory):
     """How the factory's family is tested."""
     if takes(factory, "domain"):
         return POINT if takes(factory, "loss_bound") else PAIR
-    played = {"link": CONTEXTS, "oracle": SETS, "num_arms": ARMS}
+    played = {"num_agents": AGENTS, "link": CONTEXTS, "oracle": SETS, "num_arms": ARMS}
     return next((found for name, found in played.items() if takes(factory, name)), CASCADES)
 
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from jaxbandits import domains, links, oracles, policies, problems
+from jaxbandits import domains, links, networks, oracles, policies, problems
 from jaxbandits.core import Policy
 from jaxbandits.problems import losses
 
-MODULES = (policies.cascade, policies.armed, policies.semi_bandit, policies.contextual, policies.convex)
+MODULES = (policies.cascade, policies.armed, policies.semi_bandit, policies.contextual, policies.convex, policies.federated)
 POLICIES: dict[str, Callable[..., Policy]] = {name: getattr(module, name) for module in MODULES for name in module.__all__}
 
 
@@ -29,6 +29,13 @@ INSTANCES = {"two-level": problems.two_level, "linear": problems.linear}
 ORACLES = {"top-k": oracles.top_k, "cascade": oracles.cascade}
 LINKS = {"linear": links.linear, "logistic": links.logistic, "poisson": links.poisson}
 DOMAINS = {"ball": domains.ball, "box": domains.box, "simplex": domains.simplex}
+NETWORKS = {
+    "complete": networks.complete,
+    "star": networks.star,
+    "ring": networks.ring,
+    "path": networks.path,
+    "grid": networks.grid,
+}
 LOSSES = {"quadratic": losses.quadratic, "linear": losses.linear, "logistic": losses.logistic, "absolute": losses.absolute}
 
 
@@ -54,6 +61,7 @@ def _describe(name: str, factory: Callable[..., Policy]) -> dict[str, Any]:
     parameters = inspect.signature(factory).parameters
     shared = problems.one_point(domain=domains.ball(dim=2), losses=losses.quadratic(domain=domains.ball(dim=2))).shared
     sizes = {"num_items": 4, "list_len": 2, "num_arms": 4, "horizon": 1000, "oracle": oracles.top_k(num_base_arms=4, list_len=2)}
+    sizes |= {"num_agents": 4, "network": networks.star(num_agents=4)}
     sizes |= {"dim": 2, "link": links.linear(), **shared}
     values = {k: v for k, v in {**sizes, "epsilon": 1.0, "delta": 1e-3}.items() if k in parameters}
     claim = factory(**values).claim

@@ -12,7 +12,7 @@ import numpy as np
 import tyro
 
 from jaxbandits import problems, validate
-from jaxbandits.cli.catalogue import DOMAINS, FAMILY, INSTANCES, LINKS, LOSSES, ORACLES, POLICIES
+from jaxbandits.cli.catalogue import DOMAINS, FAMILY, INSTANCES, LINKS, LOSSES, NETWORKS, ORACLES, POLICIES
 from jaxbandits.core import Policy
 
 
@@ -50,6 +50,10 @@ class Chosen:
     """The set of points: of radius 1, [-1, 1]^dim, or the solid simplex; for convex policies."""
     losses: Literal["quadratic", "linear", "logistic", "absolute"] = "quadratic"
     """What a point costs; for convex policies."""
+    num_agents: int = 16
+    """Agents; for federated policies."""
+    network: Literal["complete", "star", "ring", "path", "grid"] = "star"
+    """Who is linked to whom; for federated policies that talk over links."""
     seed: int = 0
     """Seed of the whole study."""
     json: bool = False
@@ -69,6 +73,8 @@ class Chosen:
         for option, value in fixed.items():
             if value != defaults[option] and not any(option in parameters for parameters in takers.values()):
                 raise ValueError(f"{option} is an argument of none of these policies; got {value:g}")
+        linked = {"network": NETWORKS[self.network](num_agents=self.num_agents)} if "network" in set().union(*takers.values()) else {}
+        fixed = {**fixed, **linked}
         return {name: functools.partial(POLICIES[name], **{k: v for k, v in fixed.items() if k in takers[name]}) for name in self.policies}
 
     def _check_names(self) -> None:
@@ -108,6 +114,10 @@ class Chosen:
         """Arms."""
         return functools.partial(problems.armed, means=self.known_means(1))
 
+    def federated(self) -> Callable[..., Any]:
+        """Arms, and agents that pull them."""
+        return functools.partial(problems.federated, means=self.known_means(1), num_agents=self.num_agents)
+
     def semi_bandit(self) -> Callable[..., Any]:
         """Super arms."""
         means = self.known_means(self.list_len)
@@ -120,9 +130,12 @@ class Chosen:
         good = {"num_good": list_len} if self.instance == "two-level" else {}
         return np.asarray(self.means) if self.means else INSTANCES[self.instance](self.num_items, **good)
 
+    def _linked(self) -> bool:
+        return any("network" in inspect.signature(POLICIES[name]).parameters for name in self.policies)
+
     def _refuse_unused(self, family: str) -> None:
         """Refuses options that the problem would not look at."""
-        listed, convex = family in ("cascade", "armed", "semi_bandit"), family in ("one_point", "two_point")
+        listed, convex = family in ("cascade", "armed", "semi_bandit", "federated"), family in ("one_point", "two_point")
         items = "" if listed else "for policies that choose items or arms"
         contextual = "" if family == "contextual" else "for contextual policies only"
         unused = {
@@ -135,6 +148,8 @@ class Chosen:
             "dim": "for contextual and convex policies only" if listed else "",
             "num_actions": contextual,
             "link": contextual,
+            "num_agents": "" if family == "federated" else "for federated policies only",
+            "network": "" if self._linked() else "for federated policies that talk over links only",
             "domain": "" if convex else "for convex policies only",
             "losses": "" if convex else "for convex policies only",
         }
@@ -148,6 +163,7 @@ PROBLEMS: dict[str, Callable[[Chosen], Callable[..., Any]]] = {
     "cascade": Chosen.cascade,
     "armed": Chosen.armed,
     "semi_bandit": Chosen.semi_bandit,
+    "federated": Chosen.federated,
     "contextual": Chosen.contextual,
     "one_point": lambda chosen: chosen.convex(problems.one_point),
     "two_point": lambda chosen: chosen.convex(problems.two_point),

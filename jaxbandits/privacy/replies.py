@@ -12,7 +12,7 @@ from jaxbandits.core import Problem, PyTree
 def default(like: PyTree, problem: Problem, present: int) -> tuple[Any, ...]:
     """Replies that tend to be far apart.
 
-    Clicks at both ends and none, bits of 0 and 1, rewards and losses at the ends of their range, several numbers with a 1 first or
+    Clicks at both ends and none, bits of 0 and 1, of the first agent alone, rewards and losses at the ends of their range, several numbers with a 1 first or
     last, previews of different items.
 
     Args:
@@ -29,6 +29,10 @@ def default(like: PyTree, problem: Problem, present: int) -> tuple[Any, ...]:
         ends = np.zeros((2, *like.shape)).astype(like.dtype)
         ends[0, 0] = 1
         ends[1, -1] = len(ends[1]) > 1  # of a single item 1 and 0
+        return tuple(ends)
+    if "num_agents" in problem.sizes:  # neighbours differ in one agent
+        ends = np.zeros((2, *like.shape), like.dtype)
+        ends[1, 0] = 1
         return tuple(ends)
     if like.shape and np.issubdtype(like.dtype, np.integer):
         return np.zeros(like.shape, like.dtype), np.ones(like.shape, like.dtype)
@@ -59,6 +63,8 @@ def checked(users: Any, like: PyTree, problem: Problem, present: int) -> tuple[P
                 raise ValueError(f"users must be different replies; got {given[i]!r} twice")
     if hasattr(like, "shape") and np.issubdtype(like.dtype, np.integer):
         _check_range(replies, problem.sizes, bool(present) and not like.shape)
+        if present and "num_agents" in problem.sizes and np.any(np.sum(np.ptp(replies, axis=0) != 0) > 1):
+            raise ValueError(f"users must differ in the reward of one agent, since a claim is for one; got {given!r}")
     return replies
 
 

@@ -14,13 +14,12 @@ from jaxbandits import validate
 from jaxbandits.core import ActionKind, Problem, StretchProblem
 from jaxbandits.engine import draws, lanes, linalg
 from jaxbandits.engine.binomial import binomial
+from jaxbandits.networks import Network, interface
 from jaxbandits.problems.armed import armed
 from jaxbandits.turns import times_pulled
 
-MOST_AGENTS = 4096
 
-
-def federated(*, means: ArrayLike, num_agents: int, by_stretch: bool = True) -> Problem:
+def federated(*, means: ArrayLike, num_agents: int, network: Network | None = None, by_stretch: bool = True) -> Problem:
     """A federated K-armed bandit with Bernoulli rewards.
 
     Algorithms that pull arms for a stretch of slots without looking at what comes in are played a stretch at a time: the sum of an agent's
@@ -29,6 +28,7 @@ def federated(*, means: ArrayLike, num_agents: int, by_stretch: bool = True) -> 
     Args:
       means: [num_arms], mean rewards, in [0, 1]. Their order does not matter.
       num_agents: how many agents, from 1 to 4096.
+      network: who is linked to whom, for policies that talk over links and have not fixed one themselves.
       by_stretch: whether to play so; otherwise slot by slot.
 
     Raises:
@@ -36,7 +36,8 @@ def federated(*, means: ArrayLike, num_agents: int, by_stretch: bool = True) -> 
     """
     validate.probabilities("means", means)
     validate.flag("by_stretch", by_stretch)
-    num_agents = validate.size("num_agents", num_agents, 1, MOST_AGENTS)
+    num_agents = interface.agents(num_agents)
+    shared = {} if network is None else {"network": interface.checked(network, num_agents, connected=False)}
     one = armed(means=means)
     num_arms = one.sizes["num_arms"]
     each = lanes.elementwise(lambda u, mean: (u < mean).astype(jnp.int32))
@@ -72,6 +73,7 @@ def federated(*, means: ArrayLike, num_agents: int, by_stretch: bool = True) -> 
         regret=lambda instance, round_, action: linalg.total(gaps(instance, action)),
         legal=lambda instance, action: within(action),
         action=ActionKind((num_agents,), "int32"),
+        shared=shared,
         stretches=StretchProblem(
             draws={"rewards": draws.bits((2, num_agents, num_arms))},
             respond=respond,

@@ -122,7 +122,9 @@ def test_lengths_and_radii(mode, rounds):
     count = len(told.fresh)
     # Pulls are rounded up to 24 binary digits here, and cut at 2^30.
     np.testing.assert_allclose(course[:count], np.minimum(told.fresh, 2.0**30), rtol=2e-7)
-    np.testing.assert_allclose(course[65 : 65 + count][np.array(told.total) < 2**30], np.array(told.radius)[np.array(told.total) < 2**30], rtol=1e-6)
+    np.testing.assert_allclose(
+        course[65 : 65 + count][np.array(told.total) < 2**30], np.array(told.radius)[np.array(told.total) < 2**30], rtol=1e-6
+    )
 
 
 GRAPHS = {

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from jaxbandits.policies.armed.lazy import TRIES, beta_log_odds
+from jaxbandits.mechanisms.gamma import TRIES
+from jaxbandits.policies.armed.lazy import beta_log_odds
 
 NUMBER = 200_000
 

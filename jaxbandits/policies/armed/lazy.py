@@ -15,30 +15,10 @@ from jaxbandits import validate
 from jaxbandits.core import Policy
 from jaxbandits.engine import draws, lanes
 from jaxbandits.mechanisms import counters
+from jaxbandits.mechanisms.gamma import TRIES, gamma
 from jaxbandits.policies import central
 from jaxbandits.policies import index as indices
 from jaxbandits.policies.armed.assemble import released_policy
-
-TRIES = 6
-"""Tries of rejection sampling for one gamma variable. A try fails with probability at most 0.05, so all fail once in 6e7."""
-
-
-@lanes.elementwise
-def _gamma_try(shape: Array, normal: Array, uniform: Array, otherwise: Array) -> Array:
-    """One try of Marsaglia and Tsang's method for a gamma variable of a shape from 1 on; ``otherwise`` if it is rejected."""
-    d = shape - np.float32(1 / 3)
-    v = 1.0 + normal / jnp.sqrt(9.0 * d)
-    cube = v * v * v
-    accept = (v > 0.0) & (jnp.log(uniform) < 0.5 * normal * normal + d * (1.0 - cube + jnp.log(jnp.maximum(cube, np.float32(1e-30)))))
-    return jnp.where(accept, d * cube, otherwise)
-
-
-def _gamma(shape: Array, normals: Array, uniforms: Array) -> Array:
-    """The first accepted of several tries; the mode, nearly, if there is none."""
-    value = shape - np.float32(1 / 3)
-    for i in range(normals.shape[0] - 1, -1, -1):
-        value = _gamma_try(shape, normals[i], uniforms[i], value)
-    return value
 
 
 @lanes.elementwise
@@ -57,7 +37,7 @@ def beta_log_odds(first: Array, second: Array, normals: Array, uniforms: Array) 
       normals: [tries, 2, n], standard normal.
       uniforms: [tries, 2, n], uniform on (0, 1).
     """
-    x, y = _gamma(first, normals[:, 0], uniforms[:, 0]), _gamma(second, normals[:, 1], uniforms[:, 1])
+    x, y = gamma(first, normals[:, 0], uniforms[:, 0]), gamma(second, normals[:, 1], uniforms[:, 1])
     return _log_ratio(x, y)
 
 
