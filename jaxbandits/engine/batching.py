@@ -97,8 +97,8 @@ def when(condition: Array, function: Callable, *args: Any) -> Any:
 def where_any(condition: Array, function: Callable, state: Any, *args: Any) -> Any:
     """``function(state, *args)`` where the condition of the lane holds, else ``state``, skipping the work when it holds in none.
 
-    For what happens seldom, in lanes that are not in step. The result has the structure of ``state``. Everything of a lane that the function
-    reads must be among its arguments: it may not close over it.
+    For what happens seldom, in lanes that are not in step. The result has the structure of ``state``. Everything of a lane that
+    the function reads must be among its arguments: it may not close over it.
     """
 
     def chosen(condition, new, old):

@@ -12,8 +12,8 @@ from jaxbandits.core import Problem, PyTree
 def default(like: PyTree, problem: Problem, present: int) -> tuple[Any, ...]:
     """Replies that tend to be far apart.
 
-    Clicks at both ends and none, bits of 0 and 1, of the first agent alone, rewards and losses at the ends of their range, several numbers with a 1 first or
-    last, previews of different items.
+    Clicks at both ends and none, bits of 0 and 1, of the first agent alone, rewards and losses at the ends of their range, several
+    numbers with a 1 first or last, previews of different items.
 
     Args:
       like: shape and type of a reply.

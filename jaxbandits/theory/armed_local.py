@@ -25,7 +25,8 @@ SIGMOID_SLOPE = 0.0760
 """c_s: behind a sigmoid a gap D between means in [0, 1] under standard normal noise is at least c_s D."""
 
 
-def _gaps(means: ArrayLike) -> np.ndarray:
+def gaps_of(means: ArrayLike) -> np.ndarray:
+    """Gaps of the arms that are not best."""
     validate.probabilities("means", means)
     array = np.asarray(means, np.float64)
     gaps = array.max() - array
@@ -34,7 +35,7 @@ def _gaps(means: ArrayLike) -> np.ndarray:
 
 def _ucb(horizon: ArrayLike, means: ArrayLike, factor: float, events: float, slope: float) -> Curve:
     """Sum over arms of 8 factor^2 log T / (slope^2 D) + (1 + events pi^2 / 3) D."""
-    log_t, gaps = log_horizon(horizon), _gaps(means)
+    log_t, gaps = log_horizon(horizon), gaps_of(means)
     validate.scalar("slope", slope, "above 0 and at most 1", lambda c: 0 < c <= 1)
     return 8.0 * (factor / slope) ** 2 * float(np.sum(1.0 / gaps)) * log_t + (1.0 + events * math.pi**2 / 3.0) * float(np.sum(gaps))
 
@@ -106,7 +107,7 @@ def ldp_kl_ucb(*, horizon: ArrayLike, means: ArrayLike, epsilon: float) -> Curve
     Raises:
       ValueError: if an argument is out of range.
     """
-    log_t, gaps = log_horizon(horizon), _gaps(means)
+    log_t, gaps = log_horizon(horizon), gaps_of(means)
     best = float(np.max(np.asarray(means, np.float64)))
     factor = debias_factor(epsilon)
     bits, best_bits = 0.5 + (best - gaps - 0.5) / factor, 0.5 + (best - 0.5) / factor
@@ -114,7 +115,7 @@ def ldp_kl_ucb(*, horizon: ArrayLike, means: ArrayLike, epsilon: float) -> Curve
 
 
 def _lower(horizon: ArrayLike, means: ArrayLike, epsilon: float, factor: float) -> Curve:
-    log_t, gaps = log_horizon(horizon), _gaps(means)
+    log_t, gaps = log_horizon(horizon), gaps_of(means)
     validate.epsilon(epsilon)
     epsilon = float(epsilon)
     inverse_square = (math.exp(-epsilon) / -math.expm1(-2.0 * epsilon)) ** 2  # of e^epsilon - e^-epsilon, which would overflow

@@ -7,7 +7,6 @@ forgotten.
 """
 
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 

@@ -10,9 +10,10 @@ from jax.typing import ArrayLike
 
 from jaxbandits.core import NON_PRIVATE, Draw, Draws, Policy
 from jaxbandits.networks import interface
-from jaxbandits.policies.armed.local import ucb1
 from jaxbandits.policies.armed.elimination import dp_se
-from jaxbandits.policies.federated.assemble import ONE_REWARD, SOUND, assemble
+from jaxbandits.policies.armed.local import ucb1
+from jaxbandits.policies.federated.assemble import ONE_REWARD, assemble
+from jaxbandits.theory.federated_epochs import SOUND
 
 
 def federated_elimination(*, num_arms: int, num_agents: int, horizon: int, course: ArrayLike | None = None) -> Policy:
@@ -29,7 +30,16 @@ def federated_elimination(*, num_arms: int, num_agents: int, horizon: int, cours
     Raises:
       ValueError: if an argument is out of range.
     """
-    return assemble(num_arms=num_arms, num_agents=num_agents, epsilon=np.inf, horizon=horizon, mode=SOUND, course=course, claim=NON_PRIVATE)
+    return assemble(
+        num_arms=num_arms,
+        num_agents=num_agents,
+        epsilon=np.inf,
+        horizon=horizon,
+        mode=SOUND,
+        status="sound",
+        course=course,
+        claim=NON_PRIVATE,
+    )
 
 
 def _of_each(declared: Draws, num_agents: int) -> dict[str, Draw]:

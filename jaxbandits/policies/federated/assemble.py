@@ -1,51 +1,22 @@
 """What federated factories share: their arguments checked, and the rules made of them."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
 from jaxbandits import validate
-from jaxbandits.core import Claim, Policy
+from jaxbandits.core import Claim, Policy, Status
 from jaxbandits.networks import interface
-from jaxbandits.policies.federated import epochs, schedule
-from jaxbandits.policies.federated.schedule import MOST_EPOCHS, Means, max_tail, product_tail
+from jaxbandits.policies.federated import epochs
+from jaxbandits.theory import federated_epochs
+from jaxbandits.theory.federated_epochs import MOST_EPOCHS, Mode
 
 ONE_REWARD = "one reward of one agent substituted, one slot"
 """The neighbouring relation of a federated bandit."""
 
 TOO_LITTLE = "the noise in an agent's upload is scaled to the number of agents times epsilon"
 AND_RAW = f"{TOO_LITTLE}, and agents that wait choose by their raw means, in plain view"
-
-
-class Mode(NamedTuple):
-    """How noisy an upload is, and what it is taken for.
-
-    Attributes:
-      scale: (participants, epsilon) -> scale of the noise on an agent's sum of an epoch.
-      tail: a bound for a sum of such noises.
-      private_wait: whether agents that wait choose by their noisy means.
-      status: of the claim.
-    """
-
-    scale: Callable[[int, float], float]
-    tail: schedule.Tail
-    private_wait: bool
-    status: Any
-
-
-def _nominal(participants: int, epsilon: float) -> float:
-    return 1.0 / (participants * epsilon)
-
-
-def _of_one(participants: int, epsilon: float) -> float:
-    return 1.0 / epsilon
-
-
-PAPER = Mode(_nominal, product_tail, private_wait=False, status="paper")
-CALIBRATED = Mode(_nominal, max_tail, private_wait=False, status="calibrated")
-SOUND = Mode(_of_one, max_tail, private_wait=True, status="sound")
 
 
 class Options(NamedTuple):
@@ -66,9 +37,7 @@ class Options(NamedTuple):
     smallest_gap: Any = None
 
 
-def participants(participation: float, num_agents: int) -> int:
-    """How many agents a share of them is, at least one."""
-    return max(1, round(participation * num_agents))
+_NO_OPTIONS = Options()
 
 
 def _check(options: Options) -> None:
@@ -90,10 +59,18 @@ def _worked_out(num_arms: int, num_agents: int, epsilon: Any, horizon: int, mode
         return None if value is None else validate.number(name, value)
 
     rounds, gap = given("num_comm_rounds", options.num_comm_rounds), given("smallest_gap", options.smallest_gap)
-    sending = participants(validate.number("participation", options.participation), num_agents)
+    sending = federated_epochs.participants(validate.number("participation", options.participation), num_agents)
     scale = mode.scale(sending, validate.number("epsilon", epsilon))
-    compared = Means(sending, scale, 1 if options.secure_sum else sending, not options.newest_epoch, mode.tail)
-    lengths, radii = schedule.epochs(num_arms, horizon, compared, schedule.gap_guesses(rounds, gap, horizon))
+    lengths, radii = federated_epochs.epochs(
+        num_arms,
+        horizon,
+        sending,
+        scale,
+        mode,
+        federated_epochs.gap_guesses(rounds, gap, horizon),
+        single_noise=options.secure_sum,
+        accumulate=not options.newest_epoch,
+    )
     return np.concatenate([lengths, radii, [scale, sending]])
 
 
@@ -107,9 +84,10 @@ def assemble(
     epsilon: Any,
     horizon: Any,
     mode: Mode,
+    status: Status,
     course: Any,
     delay: int = 0,
-    options: Options = Options(),
+    options: Options = _NO_OPTIONS,
     claim: Claim | None = None,
 ) -> Policy:
     """A federated policy.
@@ -119,7 +97,8 @@ def assemble(
       num_agents: number of agents.
       epsilon: privacy level.
       horizon: number of rounds.
-      mode: how noisy an upload is.
+      mode: how noisy an upload is, and what it is taken for.
+      status: of the claim. In a sound policy agents that wait choose by their noisy means, in others by their raw ones.
       course: what ``_worked_out`` found before, or None.
       delay: slots that the means travel.
       options: the rest.
@@ -139,13 +118,13 @@ def assemble(
         num_agents=num_agents,
         delay=delay,
         accumulate=not options.newest_epoch,
-        private_wait=mode.private_wait,
+        private_wait=status == "sound",
         num_noises=1 if options.secure_sum else num_agents,
         lengths=single[:after],
         radii=single[after : 2 * after],
         scale=single[-2],
         participants=single[-1],
     )
-    flaw = "" if mode.status == "sound" else AND_RAW if delay else TOO_LITTLE
-    own = Claim(status=mode.status, trust="agent", relation=ONE_REWARD, sensitivity="L1 1", epsilon=epsilon, flaw=flaw)
+    flaw = "" if status == "sound" else AND_RAW if delay else TOO_LITTLE
+    own = Claim(status=status, trust="agent", relation=ONE_REWARD, sensitivity="L1 1", epsilon=epsilon, flaw=flaw)
     return epochs.policy(rules, claim or own, {"course": course})

@@ -15,7 +15,7 @@ from jax import Array
 
 from jaxbandits.core import Claim, Policy, PyTree, StretchPolicy
 from jaxbandits.engine import draws, lanes, linalg
-from jaxbandits.policies.federated.schedule import MOST_EPOCHS
+from jaxbandits.theory.federated_epochs import MOST_EPOCHS
 from jaxbandits.turns import Pulls, arm_in_turn, pulled
 
 _FOREVER = np.int32(2**31 - 1)

@@ -10,7 +10,8 @@ from jax.typing import ArrayLike
 from jaxbandits import networks
 from jaxbandits.core import Policy
 from jaxbandits.networks import Network, interface
-from jaxbandits.policies.federated.assemble import CALIBRATED, PAPER, SOUND, Options, assemble
+from jaxbandits.policies.federated.assemble import Options, assemble
+from jaxbandits.theory.federated_epochs import CALIBRATED, PAPER, SOUND
 
 
 def ddp_mab_paper(
@@ -49,6 +50,7 @@ def ddp_mab_paper(
         epsilon=epsilon,
         horizon=horizon,
         mode=PAPER,
+        status="paper",
         course=course,
         delay=networks.flood(interface.checked(network, num_agents, connected=True)).slots,
         options=Options(num_comm_rounds=num_comm_rounds, smallest_gap=smallest_gap),
@@ -91,6 +93,7 @@ def ddp_mab_calibrated(
         epsilon=epsilon,
         horizon=horizon,
         mode=CALIBRATED,
+        status="calibrated",
         course=course,
         delay=networks.flood(interface.checked(network, num_agents, connected=True)).slots,
         options=Options(num_comm_rounds=num_comm_rounds, smallest_gap=smallest_gap),
@@ -136,6 +139,7 @@ def ddp_mab(
         epsilon=epsilon,
         horizon=horizon,
         mode=SOUND,
+        status="sound",
         course=course,
         delay=networks.flood(interface.checked(network, num_agents, connected=True)).slots,
         options=Options(newest_epoch=newest_epoch, num_comm_rounds=num_comm_rounds, smallest_gap=smallest_gap),

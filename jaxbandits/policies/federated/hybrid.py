@@ -10,7 +10,8 @@ from jax.typing import ArrayLike
 from jaxbandits import networks
 from jaxbandits.core import Policy
 from jaxbandits.networks import Network, interface
-from jaxbandits.policies.federated.assemble import CALIBRATED, PAPER, SOUND, Options, assemble
+from jaxbandits.policies.federated.assemble import Options, assemble
+from jaxbandits.theory.federated_epochs import CALIBRATED, PAPER, SOUND
 
 
 def hdp_mab_paper(
@@ -49,6 +50,7 @@ def hdp_mab_paper(
         epsilon=epsilon,
         horizon=horizon,
         mode=PAPER,
+        status="paper",
         course=course,
         delay=networks.collect(interface.checked(network, num_agents, connected=False)).slots,
         options=Options(num_comm_rounds=num_comm_rounds, smallest_gap=smallest_gap),
@@ -91,6 +93,7 @@ def hdp_mab_calibrated(
         epsilon=epsilon,
         horizon=horizon,
         mode=CALIBRATED,
+        status="calibrated",
         course=course,
         delay=networks.collect(interface.checked(network, num_agents, connected=False)).slots,
         options=Options(num_comm_rounds=num_comm_rounds, smallest_gap=smallest_gap),
@@ -111,8 +114,8 @@ def hdp_mab(
 ) -> Policy:
     """HDP-MAB, private: the noise and W of ``cdp_mab``, and agents that wait pull the arm of their best noisy mean.
 
-    Regret that of ``cdp_mab`` plus O(M times the largest radius). Sound: epsilon-DP for each agent, against sinks, server and all that see its pulls:
-    each reward enters one noisy sum, and everything else is a function of these. Relation: one reward of one agent substituted, one
+    Regret that of ``cdp_mab`` plus O(M times the largest radius). Sound: epsilon-DP for each agent, against sinks, server and all that see its
+    pulls: each reward enters one noisy sum, and everything else is a function of these. Relation: one reward of one agent substituted, one
     slot. arXiv 2111.01570, Algorithm 4, corrected.
 
     Args:
@@ -136,6 +139,7 @@ def hdp_mab(
         epsilon=epsilon,
         horizon=horizon,
         mode=SOUND,
+        status="sound",
         course=course,
         delay=networks.collect(interface.checked(network, num_agents, connected=False)).slots,
         options=Options(newest_epoch=newest_epoch, num_comm_rounds=num_comm_rounds, smallest_gap=smallest_gap),

@@ -11,7 +11,8 @@ Communication takes no slot.
 from jax.typing import ArrayLike
 
 from jaxbandits.core import Policy
-from jaxbandits.policies.federated.assemble import CALIBRATED, PAPER, SOUND, Options, assemble
+from jaxbandits.policies.federated.assemble import Options, assemble
+from jaxbandits.theory.federated_epochs import CALIBRATED, PAPER, SOUND
 
 
 def cdp_mab_paper(
@@ -50,6 +51,7 @@ def cdp_mab_paper(
         epsilon=epsilon,
         horizon=horizon,
         mode=PAPER,
+        status="paper",
         course=course,
         options=Options(participation=participation, num_comm_rounds=num_comm_rounds, smallest_gap=smallest_gap),
     )
@@ -91,6 +93,7 @@ def cdp_mab_calibrated(
         epsilon=epsilon,
         horizon=horizon,
         mode=CALIBRATED,
+        status="calibrated",
         course=course,
         options=Options(participation=participation, num_comm_rounds=num_comm_rounds, smallest_gap=smallest_gap),
     )
@@ -135,6 +138,7 @@ def cdp_mab(
         epsilon=epsilon,
         horizon=horizon,
         mode=SOUND,
+        status="sound",
         course=course,
         options=Options(newest_epoch=newest_epoch, participation=participation, num_comm_rounds=num_comm_rounds, smallest_gap=smallest_gap),
     )
@@ -180,6 +184,7 @@ def cdp_mab_secure_sum(
         epsilon=epsilon,
         horizon=horizon,
         mode=SOUND,
+        status="sound",
         course=course,
         options=Options(
             newest_epoch=newest_epoch,

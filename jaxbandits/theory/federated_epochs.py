@@ -29,22 +29,37 @@ def max_tail(draws: np.ndarray, log_term: np.ndarray) -> np.ndarray:
     return np.sqrt(8.0 * log_term) * np.maximum(np.sqrt(draws), np.sqrt(log_term))
 
 
-class Means(NamedTuple):
-    """What the compared means are made of.
+class Mode(NamedTuple):
+    """How noisy an upload is, and what it is taken for.
 
     Attributes:
-      participants: agents whose means are averaged.
-      scale: of each Laplace noise, on the sum of an epoch's rewards.
-      per_epoch: noises in the sum over the agents of one epoch.
-      accumulate: whether all epochs are averaged, or the newest alone.
-      tail: a bound for the sum of the noises.
+      scale: (participants, epsilon) -> scale of the noise on an agent's sum of an epoch.
+      tail: a bound for a sum of such noises.
     """
 
-    participants: int
-    scale: float
-    per_epoch: int
-    accumulate: bool
+    scale: Callable[[int, float], float]
     tail: Tail
+
+
+def _nominal(participants: int, epsilon: float) -> float:
+    return 1.0 / (participants * epsilon)
+
+
+def _of_one(participants: int, epsilon: float) -> float:
+    return 1.0 / epsilon
+
+
+PAPER = Mode(_nominal, product_tail)
+"""As printed: M times too little noise."""
+CALIBRATED = Mode(_nominal, max_tail)
+"""The noise of the paper, and a tail that fits it better."""
+SOUND = Mode(_of_one, max_tail)
+"""Noise for one agent."""
+
+
+def participants(participation: float, num_agents: int) -> int:
+    """How many agents a share of them is, at least one."""
+    return max(1, round(participation * num_agents))
 
 
 def gap_guesses(num_comm_rounds: float | None, smallest_gap: float | None, horizon: int) -> np.ndarray:
@@ -62,29 +77,43 @@ def _held_by_float32(counts: np.ndarray) -> np.ndarray:
     return np.where(single < counts, np.nextafter(single, np.float32(np.inf)), single).astype(np.float64)
 
 
-def epochs(num_arms: int, horizon: int, means: Means, guesses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def epochs(
+    num_arms: int,
+    horizon: int,
+    participants: int,
+    scale: float,
+    mode: Mode,
+    guesses: np.ndarray,
+    *,
+    single_noise: bool = False,
+    accumulate: bool = True,
+) -> tuple[np.ndarray, np.ndarray]:
     """Pulls of an arm in each epoch, S(r) - S(r - 1), and C(r), float64 [MOST_EPOCHS + 1].
 
     First term of C: sqrt(l / (2 M S)); second: the tail bound times the scale, over M S. A length of 0 says that no epoch is left.
 
     Args:
-      num_arms: number of arms.
-      horizon: number of rounds.
-      means: what the means are made of.
+      num_arms: number of arms, K.
+      horizon: number of rounds, T.
+      participants: agents whose means are averaged, M.
+      scale: of each Laplace noise, on the sum of an epoch's rewards.
+      mode: whose tail bounds the sum of the noises.
       guesses: the gap that each epoch looks for.
+      single_noise: whether the sum over the agents has one noise an epoch, not one for each agent.
+      accumulate: whether means are of all epochs, or of the newest alone.
     """
     r = np.arange(1.0, len(guesses) + 1)
     log_term = math.log(2 * num_arms * horizon) + np.log(r * (r + 1))
-    noises = means.per_epoch * (r if means.accumulate else np.ones_like(r))
-    spread = means.tail(noises, log_term) * means.scale
-    by_sampling = 8.0 * log_term / (means.participants * guesses**2)
-    by_noise = 4.0 * spread / (means.participants * guesses)
+    noises = (1 if single_noise else participants) * (r if accumulate else np.ones_like(r))
+    spread = mode.tail(noises, log_term) * scale
+    by_sampling = 8.0 * log_term / (participants * guesses**2)
+    by_noise = 4.0 * spread / (participants * guesses)
     wanted = np.ceil(np.minimum(np.maximum(by_sampling, by_noise), _LONGEST))
     lengths, reached = np.zeros(MOST_EPOCHS + 1), 0.0
     for i, total in enumerate(wanted):
-        lengths[i] = _held_by_float32(np.asarray(max(total - reached, 1.0) if means.accumulate else total))
+        lengths[i] = _held_by_float32(np.asarray(max(total - reached, 1.0) if accumulate else total))
         reached = min(reached + lengths[i], _LONGEST)
-    used = (np.cumsum(lengths) if means.accumulate else lengths)[: len(guesses)]
+    used = (np.cumsum(lengths) if accumulate else lengths)[: len(guesses)]
     radii = np.zeros(MOST_EPOCHS + 1)
-    radii[: len(guesses)] = np.sqrt(log_term / (2.0 * means.participants * used)) + spread / (means.participants * used)
+    radii[: len(guesses)] = np.sqrt(log_term / (2.0 * participants * used)) + spread / (participants * used)
     return lengths, radii
