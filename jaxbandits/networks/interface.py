@@ -91,6 +91,9 @@ def checked(network: Any, num_agents: int, *, connected: bool) -> Network:
     """
     if not isinstance(network, Network):
         raise ValueError(f"network must be a Network, such as networks.star(num_agents={num_agents}); got {network!r}")
+    ordered = all(0 <= i < j < network.num_agents for i, j in network.links)
+    if not ordered or list(network.links) != sorted(set(network.links)):
+        raise ValueError(f"network must have links (i, j) with i < j of its agents, in order and each once; got {network.links!r}")
     if network.num_agents != num_agents:
         raise ValueError(f"network must have the num_agents of the problem, {num_agents}; got {network.num_agents}")
     if connected and not network.connected:

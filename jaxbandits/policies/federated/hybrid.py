@@ -114,9 +114,9 @@ def hdp_mab(
 ) -> Policy:
     """HDP-MAB, private: the noise and W of ``cdp_mab``, and agents that wait pull the arm of their best noisy mean.
 
-    Regret that of ``cdp_mab`` plus O(M times the largest radius). Sound: epsilon-DP for each agent, against sinks, server and all that see its
-    pulls: each reward enters one noisy sum, and everything else is a function of these. Relation: one reward of one agent substituted, one
-    slot. arXiv 2111.01570, Algorithm 4, corrected.
+    Regret that of ``cdp_mab`` plus O(M times the largest radius). Sound: epsilon-DP for each agent, against sinks, server and all
+    that see its pulls: each reward enters one noisy sum, and everything else is a function of these. Relation: one reward of one
+    agent substituted, one slot. arXiv 2111.01570, Algorithm 4, corrected.
 
     Args:
       num_arms: number of arms, K.
