@@ -23,10 +23,12 @@ FINE = 2**18
 def replies(factory):
     """Raw feedback of different users; numbers also beyond their bounds, which a policy must keep itself. With features it is a record."""
     if takes(factory, "link"):
-        return [(np.multiply(long, x), y) for x, y in RECORDS for long in (1.0, 0.5, 9.0)]
+        return [(np.float32(np.multiply(long, x)), np.float32(y)) for x, y in RECORDS for long in (1.0, 0.5, 9.0)]
     if takes(factory, "domain"):
-        return [-100.0, 0.0, 0.3, 100.0] if takes(factory, "loss_bound") else [[9.0, -9.0], [0.0, 0.0], [-9.0, 9.0]]
-    return [-30.0, 0.0, 0.3, 1.0, 30.0] if takes(factory, "num_arms") else feedbacks(factory, LIST_LEN)
+        values = [-100.0, 0.0, 0.3, 100.0] if takes(factory, "loss_bound") else [[9.0, -9.0], [0.0, 0.0], [-9.0, 9.0]]
+    else:
+        values = [-30.0, 0.0, 0.3, 1.0, 30.0] if takes(factory, "num_arms") else feedbacks(factory, LIST_LEN)
+    return list(np.float32(values) if isinstance(np.ravel(values)[0], np.floating) else np.int32(values))
 
 
 _ANGLE = np.pi / 12
@@ -42,20 +44,21 @@ LOOSE = ("ldp_glm",)
 
 
 def sender(policy, factory):
-    """(raw feedback, draws of the device) -> message, in some round, for some action."""
+    """(raw feedback, draws of the device) -> message, in some round, for some action; compiled once for all feedback."""
     if takes(factory, "link"):
         told_all = told(policy, policy.init(()))
 
+        @jax.jit
         def send(raw, z):
             features, reward = raw
-            context = jnp.zeros((2, LIST_LEN)).at[1].set(jnp.asarray(features, jnp.float32))
+            context = jnp.zeros((2, LIST_LEN)).at[1].set(features)
             one = jnp.array([1], jnp.int32)
-            sent = policy.report(Round(jnp.int32(9), context, told_all), one, jnp.float32(reward), z)
+            sent = policy.report(Round(jnp.int32(9), context, told_all), one, reward, z)
             return jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(sent)])
 
         return send
     action = jnp.arange(1 if takes(factory, "num_arms") else LIST_LEN, dtype=jnp.int32)
-    return lambda raw, z: policy.report(Round(t=jnp.int32(9), context=()), action, jnp.asarray(raw), z)
+    return jax.jit(lambda raw, z: policy.report(Round(t=jnp.int32(9), context=()), action, raw, z))
 
 
 def filled(policy, value):
@@ -66,17 +69,19 @@ def losses(policy, factory):
     """The largest loss of privacy over all pairs of raw feedback, by the law of what is sent: epsilon, or delta at epsilon if normal."""
     send, raw = sender(policy, factory), replies(factory)
     if "other" in policy.device_draws:
-        laws = [frequencies(send, r) for r in raw]
+        laws = frequencies(send, raw)
         return max(np.log(p / q).max() for p, q in itertools.permutations(laws, 2))
     if "bit" in policy.device_draws:
         u = (jnp.arange(FINE, dtype=jnp.float32) + 0.5) / FINE
-        ones = [np.atleast_2d(jax.vmap(lambda u, r=r: send(r, filled(policy, u)))(u).T).mean(axis=1) for r in raw]
+        many = jax.jit(jax.vmap(lambda u, r: send(r, filled(policy, u)), (0, None)))
+        ones = [np.atleast_2d(many(u, r).T).mean(axis=1) for r in raw]
         pairs = itertools.permutations(ones, 2)
         return max(np.sum(np.maximum(np.log(p / q), np.log((1 - p) / (1 - q)))) for p, q in pairs)
     if "half" in policy.device_draws:  # a point of a sphere, uniform on the half to which it leans
         u = (jnp.arange(FINE, dtype=jnp.float32) + 0.5) / FINE
         still = {**filled(policy, 1e-6), "direction": jnp.array([1.0, 0.0, 0.0])}
-        ones = [float((jax.jit(jax.vmap(lambda u, r=r: send(r, {**still, "half": u})))(u)[:, 0] > 0).mean()) for r in raw]
+        many = jax.jit(jax.vmap(lambda u, r: send(r, {**still, "half": u})[0] > 0, (0, None)))
+        ones = [np.mean(many(u, r)) for r in raw]
         return max(np.log(p / q) for p, q in itertools.permutations(ones, 2))
     at = [np.atleast_1d(send(r, filled(policy, 0.0))).astype(float) for r in raw]
     scales = [np.atleast_1d(send(r, filled(policy, 1.0))) - a for r, a in zip(raw, at, strict=True)]
@@ -90,10 +95,11 @@ def losses(policy, factory):
 
 
 def frequencies(send, raw):
-    """The law of a message of one of list_len + 1 values, by all its draws: a fine grid of one, the cells of the other."""
+    """The laws of a message of one of list_len + 1 values, by all its draws: a fine grid of one, the cells of the other."""
     keep, other = (jnp.arange(FINE, dtype=jnp.float32) + 0.5) / FINE, (jnp.arange(LIST_LEN + 1, dtype=jnp.float32) + 0.5) / (LIST_LEN + 1)
-    sent = jax.vmap(jax.vmap(lambda k, o: send(raw, {"keep": k, "other": o}), (None, 0)), (0, None))(keep, other)
-    return np.bincount(np.asarray(sent).ravel(), minlength=LIST_LEN + 1) / sent.size
+    many = jax.jit(jax.vmap(jax.vmap(lambda k, o, r: send(r, {"keep": k, "other": o}), (None, 0, None)), (0, None, None)))
+    sent = [np.ravel(many(keep, other, r)) for r in raw]
+    return [np.bincount(values, minlength=LIST_LEN + 1) / values.size for values in sent]
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
@@ -113,11 +119,12 @@ def test_the_shape_of_a_message_tells_nothing(name):
     """The same arrays, and the same places that are not 0, whatever the user's values; values of a message of bits are bits."""
     factory = SOUND[name]
     policy = build(factory, ITEMS, LIST_LEN)
+    send = sender(policy, factory)
     for value in (0.1, 0.9):
-        sent = [jax.tree.leaves(sender(policy, factory)(r, filled(policy, value))) for r in replies(factory)]
+        sent = [jax.tree.leaves(send(r, filled(policy, value))) for r in replies(factory)]
         assert len({tuple((m.shape, str(m.dtype)) for m in leaves) for leaves in sent}) == 1
         if "other" in policy.device_draws:
-            assert all((frequencies(sender(policy, factory), r) > 0).all() for r in replies(factory))
+            assert all((law > 0).all() for law in frequencies(send, replies(factory)))
         elif "bit" in policy.device_draws:
             assert all(set(np.unique(m)) <= {0, 1} for leaves in sent for m in leaves)
         else:
@@ -167,7 +174,8 @@ def test_what_is_read_of_a_response_has_the_width_of_its_index():
 def test_the_check_tells_a_leak():
     """The noisy prefix of Algorithm 2 has other places for other clicks."""
     policy = build(cascade.laplace_ucb, ITEMS, LIST_LEN)
-    sent = [sender(policy, cascade.laplace_ucb)(click, filled(policy, 0.9)).value != 0 for click in range(LIST_LEN + 1)]
+    send = sender(policy, cascade.laplace_ucb)
+    sent = [send(click, filled(policy, 0.9)).value != 0 for click in replies(cascade.laplace_ucb)]
     assert len({np.asarray(m).tobytes() for m in sent}) > 1
 
 
