@@ -36,7 +36,7 @@ def test_projection_is_the_nearest_point(domain, body):
     x = points(domain)
     np.testing.assert_allclose(over_lanes(domain.project, x), [body.project(p) for p in x], atol=2e-6 * (1 + domain.norm))
     for shrink in (0.0, 0.3, 1.0):
-        mine = over_lanes(lambda p, shrink=shrink: domains.shrunk(domain, p, shrink), x)
+        mine = over_lanes(lambda p, shrink: domains.shrunk(domain, p, shrink), x, np.full(len(x), shrink))
         theirs = [reference.project_shrunk(body, min(shrink, 1 - 1e-6), p) for p in x]
         np.testing.assert_allclose(mine, theirs, atol=3e-6 * (1 + domain.norm))
 
@@ -75,8 +75,8 @@ def test_barrier_root(domain, body):
     u = rng.normal(size=inside.shape)
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     for ridge in (0.0, 0.7):
-        forward = over_lanes(lambda x, u, ridge=ridge: domain.barrier.root(x, jnp.float32(ridge), u)[0], inside, u)
-        back = over_lanes(lambda x, u, ridge=ridge: domain.barrier.root(x, jnp.float32(ridge), u)[1], inside, u)
+        both = over_lanes(lambda x, u, ridge: jnp.stack(domain.barrier.root(x, ridge, u)), inside, u, np.full(len(u), ridge))
+        forward, back = np.moveaxis(both, -1, 0)
         for x, v, a, b in zip(inside, u, forward, back, strict=True):
             root = body.root(x, ridge)
             np.testing.assert_allclose(a, root @ v, rtol=2e-4, atol=1e-5)
