@@ -85,7 +85,8 @@ ARMS = CASCADES._replace(
     problem=lambda num_items, list_len, **fixed: functools.partial(problems.armed, **fixed),
     feedbacks=lambda list_len: [0, 1],
     bad_sizes=[(0, 1, "num_arms"), (3.5, 1, "num_arms")],
-    edges={name: edge for name, edge in LISTS.items() if edge[1] == 1},
+    # Of the size of other runs, whose compilation they share.
+    edges={"one arm": LISTS["one item"], "several": (8, 1, {"linear": problems.linear(8), "zero": np.zeros(8), "one": np.ones(8)})},
 )
 
 
