@@ -39,8 +39,12 @@ def grid(probability: Array) -> Array:
     return jnp.where(scaled > 0.5, jnp.ceil(jnp.clip(scaled, 0.0, 2.0**24)), 0.0).astype(jnp.uint32)
 
 
-def _product(n: Array, p: Array) -> tuple[Array, Array]:
-    """The product n p / 2^24 as an integer, int32, and a fraction, float32, for n < 2^31 and p <= 2^23."""
+def _bits(floats: Array) -> Array:
+    return lax.bitcast_convert_type(floats, jnp.uint32)
+
+
+@fence
+def _packed_product(n: Array, p: Array) -> Array:
     # n = a 2^16 + b and p = c 2^12 + d, so that all products have less than 32 bits.
     a, b, c, d = n >> np.uint32(16), n & np.uint32(0xFFFF), p >> np.uint32(12), p & np.uint32(0xFFF)
     low = b * d  # in units of 2^-24
@@ -49,7 +53,14 @@ def _product(n: Array, p: Array) -> tuple[Array, Array]:
     fraction = (low & np.uint32(0xFFFFFF)) + ((middle & np.uint32(0xFF)) << np.uint32(16)) + ((other & np.uint32(0xFFF)) << np.uint32(12))
     whole = ((a * c) << np.uint32(4)) + (middle >> np.uint32(8)) + (other >> np.uint32(12)) + (low >> np.uint32(24))
     whole = whole + (fraction >> np.uint32(24))
-    return whole.astype(jnp.int32), (fraction & np.uint32(0xFFFFFF)).astype(jnp.float32) * np.float32(2.0**-24)
+    fraction = (fraction & np.uint32(0xFFFFFF)).astype(jnp.float32) * np.float32(2.0**-24)
+    return lax.complex(lax.bitcast_convert_type(whole, jnp.float32), fraction)
+
+
+def _product(n: Array, p: Array) -> tuple[Array, Array]:
+    """The product n p / 2^24 as an integer, int32, and a fraction, float32, for n < 2^31 and p <= 2^23."""
+    packed = _packed_product(n, p)
+    return _bits(lax.real(packed)).astype(jnp.int32), lax.imag(packed)
 
 
 def _correction(k: Array) -> Array:
@@ -75,9 +86,9 @@ def _deviance(x: Array, mean: Array, above: Array) -> Array:
     return jnp.where(jnp.abs(v) < 0.1, near, far)
 
 
-def _search(key0: Array, key1: Array, n: Array, p: Array) -> Array:
+def _search(word: Array, n: Array, p: Array) -> Array:
     """For means below 10: how often the distribution function stays below a uniform number."""
-    uniform = unit_law(threefry2x32(key0, key1, jnp.zeros_like(key0), jnp.ones_like(key0))[0])
+    uniform = unit_law(word)
     trials, odds = n.astype(jnp.float32), p / (1.0 - p)
     first = jnp.exp(trials * jnp.log1p(-p))
 
@@ -96,6 +107,13 @@ def _search(key0: Array, key1: Array, n: Array, p: Array) -> Array:
     return jnp.minimum(k.astype(jnp.int32), n.astype(jnp.int32))
 
 
+@fence
+def _block(key0: Array, key1: Array, tries: Array) -> Array:
+    """Two words of a try, as one complex64: a kernel with two outputs would compute them twice."""
+    words = threefry2x32(key0, key1, jnp.zeros_like(key0) + tries.astype(jnp.uint32), jnp.zeros_like(key0))
+    return lax.complex(*(lax.bitcast_convert_type(word, jnp.float32) for word in words))
+
+
 def _reject(key0: Array, key1: Array, n: Array, p: Array, whole: Array, fraction: Array, wanted: Array) -> Array:
     """For means from 10 on, p at most 1/2; ``whole`` and ``fraction`` are the mean."""
     trials, mean = n.astype(jnp.float32), whole.astype(jnp.float32) + fraction
@@ -104,29 +122,40 @@ def _reject(key0: Array, key1: Array, n: Array, p: Array, whole: Array, fraction
     a = -0.0873 + 0.0248 * b + 0.01 * p
     squeeze, alpha = 0.92 - 4.2 / b, (2.83 + 5.1 / b) * deviation
 
+    @fence
     def logs(k):  # of the probability of whole + k, less what is the same for all k
-        x, y = (whole + k).astype(jnp.float32), (n.astype(jnp.int32) - whole - k).astype(jnp.float32)
+        ones = jnp.stack([whole + k, n.astype(jnp.int32) - whole - k]).astype(jnp.float32)
         above = k.astype(jnp.float32) - fraction
-        return -_deviance(x, mean, above) - _deviance(y, trials - mean, -above) - _correction(x) - _correction(y)
+        lost = _deviance(ones, jnp.stack([mean, trials - mean]), jnp.stack([above, -above])) + _correction(ones)
+        return -(lost[0] + lost[1])
 
     mode = jnp.floor(fraction + p).astype(jnp.int32)  # of (n + 1) p, relative to the mean
-    peak = logs(mode)
 
-    def step(carry):
-        tries, value, open_ = carry
-        first, second = threefry2x32(key0, key1, jnp.full_like(key0, 1) + tries.astype(jnp.uint32), jnp.zeros_like(key0))
+    @fence
+    def propose(words):  # a number relative to the mean, infinite where it is none, and the log of what its chance must exceed
+        first, second = _bits(lax.real(words)), _bits(lax.imag(words))
         u, v = unit_law(first) - 0.5, unit_law(second)
         within = (((first & np.uint32(0xFF)) << np.uint32(8)) | (second & np.uint32(0xFF))).astype(jnp.float32) * np.float32(2.0**-16) - 0.5
         edge = 0.5 - jnp.abs(u)
         slope = a / (edge * edge) + b
         k = jnp.floor((2.0 * a / edge + b) * u + slope * (within * np.float32(2.0**-24)) + (fraction + 0.5))
         inside = (k >= -whole.astype(jnp.float32)) & (k <= trials - whole.astype(jnp.float32)) & (jnp.abs(k) < 2.0**30)
-        k = jnp.where(inside, k, 0.0).astype(jnp.int32)
         sure = (edge >= 0.07) & (v <= squeeze)
-        accept = inside & (sure | (jnp.log(v * alpha / slope) <= logs(k) - peak))
-        return tries + 1, jnp.where(open_ & accept, whole + k, value), open_ & ~accept
+        needed = jnp.where(sure, -jnp.inf, jnp.log(v * alpha / slope))
+        return lax.complex(jnp.where(inside, k, jnp.inf), needed)
 
-    return lax.while_loop(lambda carry: jnp.any(carry[2]), step, (jnp.int32(0), whole, wanted))[1]
+    def step(carry):
+        tries, value, open_, peak = carry
+        proposed = propose(_block(key0, key1, tries))
+        k, needed = lax.real(proposed), lax.imag(proposed)
+        inside = jnp.isfinite(k)
+        # The first pass is for the mode: the same code gives the peak that all tries are measured against.
+        k = jnp.where(tries == 0, mode, jnp.where(inside, k, 0.0).astype(jnp.int32))
+        here = logs(k)
+        accept = open_ & inside & (tries > 0) & (needed <= here - peak)
+        return tries + 1, jnp.where(accept, whole + k, value), open_ & ~accept, jnp.where(tries == 0, here, peak)
+
+    return lax.while_loop(lambda carry: jnp.any(carry[2]), step, (jnp.int32(0), whole, wanted, jnp.zeros_like(mean)))[1]
 
 
 @lanes_last
@@ -150,7 +179,7 @@ def binomial(words: Array, trials: Array, probability: Array) -> Array:
         whole, fraction = _product(n, rarer)
         large = whole >= _SMALL_MEAN
         # Where a method is not used it gets numbers that it ends at once on.
-        small = _search(words[0], words[1], jnp.where(large, np.uint32(0), n), p)
+        small = _search(words[0], jnp.where(large, np.uint32(0), n), p)
         many = _reject(
             words[0],
             words[1],

@@ -27,6 +27,7 @@ class Carry(NamedTuple):
     stretch: Array  # [lanes], int32: how many these are
     instance: PyTree
     state: PyTree
+    next: Any  # the stretch that comes next
     lost: Array  # [lanes], running sum: regret of these slots
 
 
@@ -91,7 +92,8 @@ def start(program: Program, lanes: Lanes) -> Carry:
 
     instance, state = scan.begin(program, lanes, init)
     zero = jnp.zeros(jnp.shape(lanes.replica), jnp.int32)
-    return Carry(t=zero, stretch=zero, instance=instance, state=state, lost=sums.running(zero.shape))
+    first = _moves(program, lanes).next(lanes.policy, state)
+    return Carry(t=zero, stretch=zero, instance=instance, state=state, next=first, lost=sums.running(zero.shape))
 
 
 def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array) -> tuple[Carry, dict[str, PyTree]]:
@@ -102,34 +104,31 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array) ->
     moves = _moves(program, lanes)
     measure = scan.measures(program, lanes)
 
-    def end(carry: Carry, stretch: PyTree) -> Array:
-        return jnp.where(stretch.slots > _FOREVER - carry.t, _FOREVER, carry.t + stretch.slots)
-
-    def over(carry: Carry, stop: Array) -> Array:
-        return end(carry, moves.next(lanes.policy, carry.state)) <= stop
+    def end(carry: Carry) -> Array:
+        return jnp.where(carry.next.slots > _FOREVER - carry.t, _FOREVER, carry.t + carry.next.slots)
 
     def play(carry: Carry, stop: Array) -> Carry:
         """One stretch of each lane in which it ends by then."""
-        stretch = once(moves.next(lanes.policy, carry.state))
-        ends = end(carry, stretch)
+        stretch, ends = carry.next, end(carry)
         closes = ends <= stop
         z = draws.generate_each(moves.plan, lanes.seed, lanes.replica, carry.stretch + 1)
         feedback = once(moves.respond(lanes.problem, carry.instance, stretch, z[draws.USERS]))
         state = moves.update(lanes.policy, carry.state, stretch, feedback, z[draws.SERVER])
         lost = sums.grown(carry.lost, moves.regret(lanes.problem, carry.instance, stretch, stretch.slots))
+        state = jax.tree.map(lambda new, old: jnp.where(closes, new, old), state, carry.state)
         return Carry(
             t=jnp.where(closes, ends, carry.t),
             stretch=carry.stretch + closes.astype(jnp.int32),
             instance=carry.instance,
-            state=jax.tree.map(lambda new, old: jnp.where(closes, new, old), state, carry.state),
+            state=state,
+            next=once(moves.next(lanes.policy, state)),
             lost=jnp.where(closes, lost, carry.lost),
         )
 
     def to_checkpoint(carry: Carry, stop: Array):
-        carry = lax.while_loop(lambda c: jnp.any(over(c, stop)), lambda c: play(c, stop), carry)
-        stretch = once(moves.next(lanes.policy, carry.state))
-        lost = sums.grown(carry.lost, moves.regret(lanes.problem, carry.instance, stretch, stop - carry.t))
-        checks = {scan.LEGAL: moves.legal(lanes.problem, carry.instance, stretch)}
+        carry = lax.while_loop(lambda c: jnp.any(end(c) <= stop), lambda c: play(c, stop), carry)
+        lost = sums.grown(carry.lost, moves.regret(lanes.problem, carry.instance, carry.next, stop - carry.t))
+        checks = {scan.LEGAL: moves.legal(lanes.problem, carry.instance, carry.next)}
         return carry, {LOSSES[0]: sums.at_rest(lost), **checks, **measure(carry)}
 
     return lax.scan(to_checkpoint, carry, checkpoints)

@@ -145,7 +145,11 @@ def test_where_any():
     def one(condition, a, b, factor):
         return lanes.where_any(condition, function, {"a": a, "b": b}, factor)
 
-    a, b, factor = np.arange(12, dtype=np.float32).reshape(3, 4), np.arange(4, dtype=np.int32), np.float32(10) + np.arange(4, dtype=np.float32)
+    a, b, factor = (
+        np.arange(12, dtype=np.float32).reshape(3, 4),
+        np.arange(4, dtype=np.int32),
+        np.float32(10) + np.arange(4, dtype=np.float32),
+    )
     over = jax.jit(jax.vmap(one, in_axes=(0, -1, 0, 0), out_axes=-1))
     for condition in ([False] * 4, [True] * 4, [True, False, False, True]):
         found, holds = over(np.array(condition), a, b, factor), np.array(condition)
