@@ -11,7 +11,7 @@ from typing import Annotated
 import matplotlib
 import tyro
 
-from experiments import armed_central, armed_local, cascading_central, cascading_dp, contextual, convex, privacy, semi_bandit
+from experiments import armed_central, armed_local, cascading_central, cascading_dp, contextual, convex, federated, privacy, semi_bandit
 from jaxbandits import plot, run
 
 PAPERS = {
@@ -22,6 +22,7 @@ PAPERS = {
     "armed_local": armed_local,
     "convex": convex,
     "contextual": contextual,
+    "federated": federated,
     "privacy": privacy,
 }
 

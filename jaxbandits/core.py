@@ -63,7 +63,7 @@ class ActionKind(NamedTuple):
 class StretchProblem(NamedTuple):
     """A problem met a stretch at a time: many slots, in which what is pulled does not look at what comes in.
 
-    What a stretch is, is between the problem and its policies; the engine only looks at its ``slots``.
+    What a stretch is, is between the problem and its policies; the engine only looks at its ``slots`` and its ``number``.
 
     Attributes:
       draws: what respond needs, drawn once for each stretch.
@@ -79,12 +79,13 @@ class StretchProblem(NamedTuple):
 
 
 class StretchPolicy(NamedTuple):
-    """A policy that decides a stretch at a time.
+    """A policy that decides a stretch at a time. ``Policy.settle`` is not called: a state that changes so seldom must do without.
 
     Attributes:
       draws: what update needs, drawn once for each stretch.
       init: (preview) -> state.
-      plan: (state) -> the next stretch, with ``slots``, int32 (), how long it is, from 1 on.
+      plan: (state) -> the next stretch, with ``slots``, int32 (), how long it is, from 1 on, and ``number``, int32 (), from 1 on, which
+        of the draws it gets. Stretches of one number get the same draws, so no two that look at theirs may share it.
       update: (state, stretch, feedback, draws) -> the next state, of the same shapes and types.
     """
 

@@ -13,12 +13,14 @@ class Pulls(NamedTuple):
 
     Attributes:
       slots: int32 (), how long.
+      number: int32 (), which of the draws it gets.
       arms: bool [num_arms], which arms are pulled in turn, from the lowest, by all agents at once.
       waiting: bool (), whether each agent pulls its own arm instead, of which nothing is kept.
       own: int32 [num_agents], that arm.
     """
 
     slots: Array
+    number: Array
     arms: Array
     waiting: Array
     own: Array

@@ -25,6 +25,9 @@ from jaxbandits.engine.fence import fence
 GENERATOR = "threefry2x32-20, two rounds a block"
 """Which numbers these are. It changes with them, so that a store of other numbers is not continued."""
 
+MOST_WORDS = 2**24
+"""The most words of a stream in a round: there the counters of the next stream begin."""
+
 USERS, DEVICE, SERVER, SETUP = range(4)
 """The streams: users' behaviour, noise on the device, noise on the server, and what is drawn once for each seed."""
 
@@ -143,7 +146,10 @@ def layout(streams: Mapping[int, Draws]) -> Layout:
     counters, first = [], {}
     for stream, draws in streams.items():
         first[stream] = len(counters)
-        counters += [(stream << 24) + i for i in range(sum(d.words for d in draws.values()))]
+        words = sum(d.words for d in draws.values())
+        if words > MOST_WORDS:
+            raise ValueError(f"draws must need at most {MOST_WORDS:,} words of a stream in a round; {', '.join(draws)} need {words:,}")
+        counters += [(stream << 24) + i for i in range(words)]
     return Layout(streams, np.asarray(counters, np.uint32), first)
 
 

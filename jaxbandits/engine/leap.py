@@ -1,8 +1,8 @@
 """One tile of lanes through the horizon, a stretch at a time.
 
 In a stretch what is pulled does not look at what comes in, so its feedback can be drawn at once, at its end, and its regret up to any
-round is a formula. Every lane has its own clock: lanes play the same number of a stretch with different lengths. The randomness of a
-stretch is a function of its number, so that results do not depend on the checkpoints, and the cost does not grow with the horizon.
+round is a formula. Every lane has its own clock. The randomness of a stretch is a function of its number, so that results do not depend on
+the checkpoints, and the cost does not grow with the horizon.
 """
 
 from typing import Any, NamedTuple
@@ -24,7 +24,6 @@ class Carry(NamedTuple):
     """A tile between two checkpoints."""
 
     t: Array  # [lanes], int32: slots of all stretches that are over
-    stretch: Array  # [lanes], int32: how many these are
     instance: PyTree
     state: PyTree
     next: Any  # the stretch that comes next
@@ -93,7 +92,7 @@ def start(program: Program, lanes: Lanes) -> Carry:
     instance, state = scan.begin(program, lanes, init)
     zero = jnp.zeros(jnp.shape(lanes.replica), jnp.int32)
     first = _moves(program, lanes).next(lanes.policy, state)
-    return Carry(t=zero, stretch=zero, instance=instance, state=state, next=first, lost=sums.running(zero.shape))
+    return Carry(t=zero, instance=instance, state=state, next=first, lost=sums.running(zero.shape))
 
 
 def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array) -> tuple[Carry, dict[str, PyTree]]:
@@ -105,20 +104,20 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array) ->
     measure = scan.measures(program, lanes)
 
     def end(carry: Carry) -> Array:
-        return jnp.where(carry.next.slots > _FOREVER - carry.t, _FOREVER, carry.t + carry.next.slots)
+        slots = jnp.maximum(carry.next.slots, 1)  # of a policy that gets on; one that does not is refused at the checkpoint
+        return jnp.where(slots > _FOREVER - carry.t, _FOREVER, carry.t + slots)
 
     def play(carry: Carry, stop: Array) -> Carry:
         """One stretch of each lane in which it ends by then."""
         stretch, ends = carry.next, end(carry)
         closes = ends <= stop
-        z = draws.generate_each(moves.plan, lanes.seed, lanes.replica, carry.stretch + 1)
+        z = draws.generate_each(moves.plan, lanes.seed, lanes.replica, stretch.number)
         feedback = once(moves.respond(lanes.problem, carry.instance, stretch, z[draws.USERS]))
         state = moves.update(lanes.policy, carry.state, stretch, feedback, z[draws.SERVER])
         lost = sums.grown(carry.lost, moves.regret(lanes.problem, carry.instance, stretch, stretch.slots))
         state = jax.tree.map(lambda new, old: jnp.where(closes, new, old), state, carry.state)
         return Carry(
             t=jnp.where(closes, ends, carry.t),
-            stretch=carry.stretch + closes.astype(jnp.int32),
             instance=carry.instance,
             state=state,
             next=once(moves.next(lanes.policy, state)),
@@ -128,7 +127,7 @@ def advance(program: Program, lanes: Lanes, carry: Carry, checkpoints: Array) ->
     def to_checkpoint(carry: Carry, stop: Array):
         carry = lax.while_loop(lambda c: jnp.any(end(c) <= stop), lambda c: play(c, stop), carry)
         lost = sums.grown(carry.lost, moves.regret(lanes.problem, carry.instance, carry.next, stop - carry.t))
-        checks = {scan.LEGAL: moves.legal(lanes.problem, carry.instance, carry.next)}
+        checks = {scan.LEGAL: moves.legal(lanes.problem, carry.instance, carry.next) & (carry.next.slots > 0)}
         return carry, {LOSSES[0]: sums.at_rest(lost), **checks, **measure(carry)}
 
     return lax.scan(to_checkpoint, carry, checkpoints)

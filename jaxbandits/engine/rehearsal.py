@@ -164,8 +164,9 @@ def _rehearse_stretch(trace: _Tracer, program: Program, lanes: Lanes, instance: 
     users, server = _numbers(trace, problem.draws), _numbers(trace, policy.draws)
     state = both("stretches.init", lambda problem, policy, preview: policy.init(preview), preview)
     stretch = both("stretches.plan", lambda problem, policy, state: policy.plan(state), state)
-    if not hasattr(stretch, "slots") or _kinds(stretch.slots) != "int32[]":
-        raise ValueError(f"stretches.plan must return a stretch with slots, int32[]; got {_kinds(stretch)}")
+    for field in ("slots", "number"):
+        if not hasattr(stretch, field) or _kinds(getattr(stretch, field)) != "int32[]":
+            raise ValueError(f"stretches.plan must return a stretch with {field}, int32[]; got {_kinds(stretch)}")
     feedback = both("stretches.respond", lambda problem, policy, *rest: problem.respond(*rest), instance, stretch, users)
     after = both("stretches.update", lambda problem, policy, *rest: policy.update(*rest), state, stretch, feedback, server)
     if jax.tree.structure(after) != jax.tree.structure(state) or _kinds(after) != _kinds(state):

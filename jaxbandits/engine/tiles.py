@@ -6,6 +6,7 @@ into the scalar remainder of a vector loop, which rounds differently.
 """
 
 import functools
+import hashlib
 import os
 import threading
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.stages import Compiled
+from jax.stages import Compiled, Lowered
 
 from jaxbandits.core import LOSSES
 from jaxbandits.engine import leap, scan, sums
@@ -98,7 +99,18 @@ def _compile(program, size, sweeps, shapes, legs, device) -> Executable:
     start = jax.jit(functools.partial(engine.start, program), compiler_options=options).lower(lanes)
     carry = jax.tree.map(lambda x: like(x.shape, x.dtype), start.out_info)
     advance = jax.jit(functools.partial(engine.advance, program), donate_argnums=1, compiler_options=options)
-    return Executable(start.compile(), advance.lower(lanes, carry, like((legs,), jnp.int32)).compile())
+    return Executable(_shared(start, device), _shared(advance.lower(lanes, carry, like((legs,), jnp.int32)), device))
+
+
+_compiled: dict[Any, Compiled] = {}
+
+
+def _shared(lowered: Lowered, device: int) -> Compiled:
+    """The compiled form, of which programs of the same code have one: algorithms that differ in swept numbers alone, or in their claims."""
+    key = hashlib.sha256(lowered.as_text().encode()).digest(), lowered.in_tree, lowered.out_tree, device
+    if key not in _compiled:
+        _compiled[key] = lowered.compile()
+    return _compiled[key]
 
 
 def cores() -> int:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxbandits import validate
 from jaxbandits.core import Claim, Policy, Status
 from jaxbandits.networks import interface
+from jaxbandits.policies import central
 from jaxbandits.policies.federated import epochs
 from jaxbandits.theory import federated_epochs
 from jaxbandits.theory.federated_epochs import MOST_EPOCHS, Mode
@@ -42,18 +43,18 @@ _NO_OPTIONS = Options()
 
 def _check(options: Options) -> None:
     validate.flag("newest_epoch", options.newest_epoch)
-    validate.scalar("participation", options.participation, "above 0 and at most 1", lambda p: 0 < p <= 1)
+    validate.scalar("participation", options.participation, "from 1e-6 to 1", lambda p: 0.999999e-6 <= p <= 1)
     if options.num_comm_rounds is not None:
         whole = f"a whole number from 1 to {MOST_EPOCHS}"
         validate.scalar("num_comm_rounds", options.num_comm_rounds, whole, lambda r: 1 <= r <= MOST_EPOCHS and r == round(r))
     if options.smallest_gap is not None:
-        validate.scalar("smallest_gap", options.smallest_gap, "above 0 and below 1", lambda g: 0 < g < 1)
+        validate.scalar("smallest_gap", options.smallest_gap, "from 1e-9 to 0.999", lambda g: 0.999999e-9 <= g <= 0.9990001)
         if options.num_comm_rounds is None:
             raise ValueError(f"smallest_gap is for num_comm_rounds only, which is None; got {options.smallest_gap!r}")
 
 
-def _worked_out(num_arms: int, num_agents: int, epsilon: Any, horizon: int, mode: Mode, options: Options) -> np.ndarray:
-    """The course of a run, float64 [_COURSE]: lengths, radii, scale of the noise, number of agents that send."""
+def _worked_out(num_arms: int, num_agents: int, epsilon: Any, horizon: int, mode: Mode, delay: int, options: Options) -> np.ndarray:
+    """The course of a run, float64 [_COURSE]: lengths, radii, slots that means travel, number of agents that send."""
 
     def given(name: str, value: Any) -> float | None:
         return None if value is None else validate.number(name, value)
@@ -71,7 +72,21 @@ def _worked_out(num_arms: int, num_agents: int, epsilon: Any, horizon: int, mode
         single_noise=options.secure_sum,
         accumulate=not options.newest_epoch,
     )
-    return np.concatenate([lengths, radii, [scale, sending]])
+    return np.concatenate([lengths, radii, [delay, sending]])
+
+
+def _check_course(course: Any, num_agents: int, delay: int) -> None:
+    after = MOST_EPOCHS + 1
+
+    def fits(numbers: np.ndarray) -> np.ndarray:
+        if numbers.shape != (_COURSE,):
+            return np.zeros(1, bool)
+        lengths, radii, (slots, sending) = numbers[:after], numbers[after:-2], numbers[-2:]
+        whole = (lengths == np.round(lengths)) & (lengths >= 0) & (lengths <= 2**30)
+        senders = 1 <= sending <= num_agents and sending == round(sending)
+        return np.array([whole.all(), lengths[0] >= 1, ((radii >= 0) & (radii < np.inf)).all(), slots == delay, senders])
+
+    validate.table("course", course, (_COURSE,), "numbers that the factory has worked out", fits)
 
 
 _COURSE = 2 * (MOST_EPOCHS + 1) + 2
@@ -110,20 +125,21 @@ def assemble(
     validate.epsilon(epsilon)
     _check(options)
     if course is None:
-        course = _worked_out(num_arms, num_agents, epsilon, horizon, mode, options)
-    validate.table("course", course, (_COURSE,), "finite numbers, at least 0", lambda n: (n >= 0) & np.isfinite(n))
+        course = _worked_out(num_arms, num_agents, epsilon, horizon, mode, delay, options)
+    _check_course(course, num_agents, delay)
     single, after = jnp.asarray(course, jnp.float32), MOST_EPOCHS + 1
     rules = epochs.Rules(
         num_arms=num_arms,
         num_agents=num_agents,
-        delay=delay,
+        waits=delay > 0,
         accumulate=not options.newest_epoch,
         private_wait=status == "sound",
         num_noises=1 if options.secure_sum else num_agents,
         lengths=single[:after],
         radii=single[after : 2 * after],
-        scale=single[-2],
+        scale=jnp.asarray(mode.scale(single[-1], central.single(epsilon)), jnp.float32),  # never out of step with the claim
         participants=single[-1],
+        delay=single[-2],
     )
     flaw = "" if status == "sound" else AND_RAW if delay else TOO_LITTLE
     own = Claim(status=status, trust="agent", relation=ONE_REWARD, sensitivity="L1 1", epsilon=epsilon, flaw=flaw)

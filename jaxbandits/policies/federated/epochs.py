@@ -49,7 +49,7 @@ class Rules(NamedTuple):
     Attributes:
       num_arms: number of arms.
       num_agents: number of agents.
-      delay: slots that the means travel.
+      waits: whether means travel over links.
       accumulate: whether the means are over all epochs, or over the newest.
       private_wait: whether agents that wait choose by their own noisy means, not by their raw ones.
       num_noises: noises in a mean over the agents, one for each agent or a single one.
@@ -57,11 +57,12 @@ class Rules(NamedTuple):
       radii: [MOST_EPOCHS + 1], C(r).
       scale: of a noise, on the sum of an epoch's rewards.
       participants: (), agents that send means, the first of them.
+      delay: (), slots that the means travel.
     """
 
     num_arms: int
     num_agents: int
-    delay: int
+    waits: bool
     accumulate: bool
     private_wait: bool
     num_noises: int
@@ -69,6 +70,7 @@ class Rules(NamedTuple):
     radii: Array
     scale: Array
     participants: Array
+    delay: Array
 
 
 _count = lanes.lanes_last(lambda left: jnp.sum(left, axis=0, dtype=jnp.int32))
@@ -142,15 +144,15 @@ def _length(rules: Rules, epoch: Array) -> Array:
 
 
 _slots = lanes.elementwise(
-    lambda waiting, exploring, delay, explore: jnp.where(waiting, delay, jnp.where(exploring, jnp.maximum(explore, 1), _FOREVER))
+    lambda waiting, exploring, delay, explore: jnp.where(waiting, delay.astype(jnp.int32), jnp.where(exploring, jnp.maximum(explore, 1), _FOREVER))
 )
 
 
 def _plan(rules: Rules, state: FederatedState) -> Pulls:
     number = _count(state.left)
     explore = _times(_length(rules, state.epoch), number)
-    slots = _slots(state.waiting, number > 1, jnp.int32(max(rules.delay, 1)), explore)
-    return Pulls(slots=slots, arms=state.left, waiting=state.waiting, own=state.own)
+    slots = _slots(state.waiting, number > 1, rules.delay, explore)
+    return Pulls(slots=slots, number=state.epoch, arms=state.left, waiting=state.waiting, own=state.own)
 
 
 def _explored(rules: Rules, state: FederatedState, ones: Array, noise: Array) -> FederatedState:
@@ -160,7 +162,7 @@ def _explored(rules: Rules, state: FederatedState, ones: Array, noise: Array) ->
     if rules.accumulate:
         ones, noise, length = state.ones + ones, state.noise + noise, state.pulls + length
     own = state.own
-    if rules.delay:
+    if rules.waits:
         seen = _noisy(ones, noise) if rules.private_wait else ones
         least = jnp.float32(-np.inf) if rules.private_wait else jnp.int32(-1)
         own = _best_arms(_masked(state.left[None], seen, least))
@@ -192,9 +194,12 @@ def _pick(condition: Array, new: FederatedState, old: FederatedState) -> Federat
 def _after(rules: Rules, state: FederatedState, ones: Array, noise: Array) -> FederatedState:
     """The state after a stretch: an epoch, or a wait."""
     explored = _explored(rules, state, ones, noise)
-    if not rules.delay:
+    if not rules.waits:
         return _decided(rules, explored)
     return _pick(state.waiting, _decided(rules, state), explored._replace(waiting=jnp.ones_like(state.waiting)))
+
+
+_OF_LANE = ("lengths", "radii", "scale", "participants", "delay")
 
 
 def slot_by_slot(rules: Rules) -> tuple[Callable, Callable, Callable]:
@@ -208,8 +213,8 @@ def slot_by_slot(rules: Rules) -> tuple[Callable, Callable, Callable]:
     gained = lanes.elementwise(lambda hit, waiting, rewards, ones: jnp.where(hit & ~waiting, ones + rewards, ones))
     newest = lanes.elementwise(lambda hit, new, old: jnp.where(hit, new, old))
 
-    def close(state: FederatedState, lengths: Array, radii: Array, scale: Array, participants: Array) -> FederatedState:
-        own = rules._replace(lengths=lengths, radii=radii, scale=scale, participants=participants)
+    def close(state: FederatedState, *of_lane: Array) -> FederatedState:
+        own = rules._replace(**dict(zip(_OF_LANE, of_lane, strict=True)))
         return _after(own, state, state.slots.ones, state.slots.noise)._replace(slots=blank)
 
     def act(state, round_, z):
@@ -223,7 +228,7 @@ def slot_by_slot(rules: Rules) -> tuple[Callable, Callable, Callable]:
             ones=gained(here, state.waiting, rewards[:, None], state.slots.ones),
             noise=newest(here, z["noise"][:, None], state.slots.noise),
         )
-        of_lane = rules.lengths, rules.radii, rules.scale, rules.participants
+        of_lane = (getattr(rules, name) for name in _OF_LANE)
         return lanes.where_any(slots.slot == stretch.slots, close, state._replace(slots=slots), *of_lane)
 
     return lambda preview: _start(rules)._replace(slots=blank), act, update
