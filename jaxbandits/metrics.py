@@ -1,5 +1,6 @@
 """What to record of a run beside its regret: functions (state of the policy, instance) -> number, for a study's ``metrics``."""
 
+import dataclasses
 from collections.abc import Callable
 
 import jax.numpy as jnp
@@ -15,6 +16,14 @@ def communications(state: PyTree, instance: PyTree) -> Array:
     return getattr(state, "communications", jnp.int32(0))
 
 
+@dataclasses.dataclass(frozen=True)
+class _Cost:
+    per_round: float
+
+    def __call__(self, state: PyTree, instance: PyTree) -> Array:
+        return communications(state, instance).astype(jnp.float32) * np.float32(self.per_round)
+
+
 def communication_cost(per_round: float) -> Callable[[PyTree, PyTree], Array]:
     """What a federated policy has spent on communication.
 
@@ -23,8 +32,7 @@ def communication_cost(per_round: float) -> Callable[[PyTree, PyTree], Array]:
         c2 ``networks.flood(network).links_used``, or of sinks and links, c1 Q + c2 ``networks.collect(network).links_used``.
 
     Raises:
-      ValueError: if it is negative, or no number.
+      ValueError: if it is no number from 0 to 1e10.
     """
-    validate.scalar("per_round", per_round, "a finite number, at least 0", lambda c: 0 <= c < np.inf)
-    price = np.float32(per_round)
-    return lambda state, instance: communications(state, instance).astype(jnp.float32) * price
+    validate.scale("per_round", per_round)
+    return _Cost(float(per_round))

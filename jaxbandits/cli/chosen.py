@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import tyro
 
-from jaxbandits import problems, validate
+from jaxbandits import networks, problems, validate
 from jaxbandits.cli.catalogue import DOMAINS, FAMILY, INSTANCES, LINKS, LOSSES, NETWORKS, ORACLES, POLICIES
 from jaxbandits.core import Policy
 
@@ -54,6 +54,8 @@ class Chosen:
     """Agents; for federated policies."""
     network: Literal["complete", "star", "ring", "path", "grid"] = "star"
     """Who is linked to whom; for federated policies that talk over links."""
+    num_components: int = 1
+    """Parts of such a network that are alike and not linked to each other; more than one for hybrid policies only."""
     seed: int = 0
     """Seed of the whole study."""
     json: bool = False
@@ -73,8 +75,7 @@ class Chosen:
         for option, value in fixed.items():
             if value != defaults[option] and not any(option in parameters for parameters in takers.values()):
                 raise ValueError(f"{option} is an argument of none of these policies; got {value:g}")
-        linked = {"network": NETWORKS[self.network](num_agents=self.num_agents)} if "network" in set().union(*takers.values()) else {}
-        fixed = {**fixed, **linked}
+        fixed = {**fixed, **({"network": self.parts()} if self._linked() else {})}
         return {name: functools.partial(POLICIES[name], **{k: v for k, v in fixed.items() if k in takers[name]}) for name in self.policies}
 
     def _check_names(self) -> None:
@@ -118,6 +119,13 @@ class Chosen:
         """Arms, and agents that pull them."""
         return functools.partial(problems.federated, means=self.known_means(1), num_agents=self.num_agents)
 
+    def parts(self) -> networks.Network:
+        """The network: so many alike, side by side."""
+        count = validate.size("num_components", self.num_components, 1, self.num_agents)
+        if self.num_agents % count:
+            raise ValueError(f"num_components must divide the number of agents, {self.num_agents}; got {count}")
+        return networks.disjoint(*[NETWORKS[self.network](num_agents=self.num_agents // count)] * count)
+
     def semi_bandit(self) -> Callable[..., Any]:
         """Super arms."""
         means = self.known_means(self.list_len)
@@ -137,6 +145,7 @@ class Chosen:
         """Refuses options that the problem would not look at."""
         listed, convex = family in ("cascade", "armed", "semi_bandit", "federated"), family in ("one_point", "two_point")
         items = "" if listed else "for policies that choose items or arms"
+        linked = "" if self._linked() else "for federated policies that talk over links only"
         contextual = "" if family == "contextual" else "for contextual policies only"
         unused = {
             "means": items or ("not together with clicks" if self.clicks else ""),
@@ -149,7 +158,8 @@ class Chosen:
             "num_actions": contextual,
             "link": contextual,
             "num_agents": "" if family == "federated" else "for federated policies only",
-            "network": "" if self._linked() else "for federated policies that talk over links only",
+            "network": linked,
+            "num_components": linked,
             "domain": "" if convex else "for convex policies only",
             "losses": "" if convex else "for convex policies only",
         }

@@ -7,7 +7,6 @@ slot in which it is used.
 import functools
 from typing import NamedTuple
 
-import networkx as nx
 import numpy as np
 
 from jaxbandits.networks.interface import Network, checked, distances
@@ -31,7 +30,6 @@ class Collection(NamedTuple):
     items: int
 
 
-@functools.lru_cache(maxsize=256)
 def collect(network: Network) -> Collection:
     """Collects the data of each component at its sink.
 
@@ -41,19 +39,24 @@ def collect(network: Network) -> Collection:
     Raises:
       ValueError: if it is no Network.
     """
-    checked(network, getattr(network, "num_agents", 0), connected=False)
-    sinks = tuple(min(nx.center(network.graph.subgraph(component))) for component in network.components)
-    distance = distances(network)
-    radius = [int(distance[sink].max()) for sink in sinks]
+    return _collect(checked(network, getattr(network, "num_agents", 0), connected=False))
+
+
+@functools.lru_cache(maxsize=256)
+def _collect(network: Network) -> Collection:
+    graph, distance, components = network.graph, distances(network), network.components
+    radii = [distance[np.ix_(component, component)].max(axis=1) for component in components]
+    sinks = tuple(component[int(np.argmin(radius))] for component, radius in zip(components, radii, strict=True))
     links = items = 0
     for sink in sinks:
-        to_sink = distance[sink]
+        to_sink = distance[sink].tolist()
         below: dict[int, int] = {}  # the longest way of a datum to this agent from behind it
-        behind: dict[int, int] = {}  # data that pass this agent, its own included
-        for agent in sorted(np.flatnonzero(to_sink > 0).tolist(), key=lambda i: -to_sink[i]):
-            parent = min(j for j in network.graph[agent] if to_sink[j] == to_sink[agent] - 1)
+        behind: dict[int, int] = {}  # data that come to this agent from behind it
+        for agent in sorted((i for i, steps in enumerate(to_sink) if steps > 0), key=lambda i: -to_sink[i]):
+            parent = min(j for j in graph[agent] if to_sink[j] == to_sink[agent] - 1)
             links += below.get(agent, 0) + 1
             items += behind.get(agent, 0) + 1
             below[parent] = max(below.get(parent, 0), below.get(agent, 0) + 1)
             behind[parent] = behind.get(parent, 0) + behind.get(agent, 0) + 1
-    return Collection(max(radius), sinks, tuple(len(component) for component in network.components), links, items)
+    slots = max(int(radius.min()) for radius in radii)
+    return Collection(slots, sinks, tuple(len(component) for component in components), links, items)

@@ -35,7 +35,6 @@ class Flood(NamedTuple):
     links_used: int
 
 
-@functools.lru_cache(maxsize=256)
 def flood(network: Network) -> Flood:
     """Floods everybody's data through a network.
 
@@ -45,24 +44,33 @@ def flood(network: Network) -> Flood:
     Raises:
       ValueError: if it is not connected, or no Network.
     """
-    checked(network, getattr(network, "num_agents", 0), connected=True)
-    distance, slots = distances(network), network.diameter
-    neighbours: list[list[int]] = [sorted(network.graph[i]) for i in range(network.num_agents)]
-    adv = req = items = with_data = used = 0
-    for slot in range(1, slots + 1):
-        new = distance == slot - 1  # [holder, datum]: got in the slot before
-        asked: set[tuple[int, int]] = set()
-        for agent in range(network.num_agents):
-            lacking = distance[agent] == slot  # what arrives now: the rest of what is lacking is not advertised to it yet
-            for sender in neighbours[agent]:
-                answered = lacking & new[sender]
-                lacking = lacking & ~answered
-                if answered.any():
-                    items += int(answered.sum())
-                    asked.add((agent, sender))
-        advertising = np.flatnonzero(new.any(axis=1)).tolist()
-        adv += sum(len(neighbours[sender]) for sender in advertising)
-        req += len(asked)
-        with_data += len({(min(pair), max(pair)) for pair in asked})
-        used += len({(min(i, j), max(i, j)) for i in advertising for j in neighbours[i]})
-    return Flood(slots, adv, req, req, items, with_data, used)
+    return _flood(checked(network, getattr(network, "num_agents", 0), connected=True))
+
+
+@functools.lru_cache(maxsize=256)
+def _flood(network: Network) -> Flood:
+    graph, distance, slots = network.graph, distances(network).astype(np.int64), network.diameter
+    count, codes, between = network.num_agents, [], []
+    for agent in range(count):
+        near = np.array(sorted(graph[agent]), np.int64)
+        others = np.flatnonzero(np.arange(count) != agent)
+        if not len(near) or not len(others):
+            continue
+        # A datum comes in the slot of its distance, from the first neighbour that is one step nearer to its owner.
+        sender = near[np.argmax(distance[near][:, others] == distance[agent, others] - 1, axis=0)]
+        asked = np.unique(distance[agent, others] * count + sender)
+        codes.append(len(asked))
+        slot, sender = asked // count, asked % count
+        between.append((slot * count + np.minimum(sender, agent)) * count + np.maximum(sender, agent))
+    # An agent advertises in the slot after each in which it got something: data come from all distances up to its eccentricity.
+    advertises = np.minimum(distance.max(axis=1) + 1, slots)
+    pairs = np.array(network.links, np.int64).reshape(-1, 2)
+    return Flood(
+        slots=slots,
+        adv=int(sum(graph.degree(agent) * int(advertises[agent]) for agent in range(count))),
+        req=sum(codes),
+        data=sum(codes),
+        items=count * (count - 1),
+        links_with_data=len(np.unique(np.concatenate(between))) if between else 0,
+        links_used=int(np.sum(np.max(advertises[pairs], axis=1))) if len(pairs) else 0,
+    )

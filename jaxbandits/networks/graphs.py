@@ -136,7 +136,7 @@ def from_networkx(graph: Any) -> Network:
     """The network of a networkx graph; its nodes, in the graph's order, are agents 0, 1, ..
 
     Args:
-      graph: an undirected graph; of several links between two nodes one is kept.
+      graph: an undirected graph; of several links between two nodes one is kept, and weights are not looked at.
 
     Raises:
       ValueError: if it is no undirected graph, has no node or too many, or a node is linked to itself.
@@ -146,8 +146,8 @@ def from_networkx(graph: Any) -> Network:
     number = {node: i for i, node in enumerate(graph.nodes)}
     _check_nodes("graph", len(number))
     links = [(number[a], number[b]) for a, b in graph.edges()]
-    if any(i == j for i, j in links):
-        raise ValueError("graph must not link a node to itself")
+    if (alone := next((a for a, b in graph.edges() if a == b), None)) is not None:
+        raise ValueError(f"graph must not link a node to itself; it links {alone!r}")
     return from_links(len(number), links)
 
 
@@ -162,14 +162,18 @@ def from_adjacency(adjacency: Any) -> Network:
     """
     allowed = "a symmetric matrix of 0 and 1, with 0 on the diagonal"
     try:
-        matrix = np.asarray(adjacency, np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"adjacency must be {allowed}; got {adjacency!r}") from error
-    square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]
-    if not square or not np.all((matrix == 0) | (matrix == 1)) or np.any(matrix != matrix.T) or np.any(np.diag(matrix)):
+        matrix = np.asarray(adjacency)
+    except (TypeError, ValueError):  # ragged
+        matrix = np.asarray(None)
+    square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] and matrix.dtype.kind in "iufb"
+    if isinstance(adjacency, np.ma.MaskedArray) or not square or not _simple(matrix):
         raise ValueError(f"adjacency must be {allowed}; got {adjacency!r}")
     _check_nodes("adjacency", len(matrix))
     return from_links(len(matrix), zip(*(place.tolist() for place in np.nonzero(matrix)), strict=True))
+
+
+def _simple(matrix: np.ndarray) -> bool:
+    return bool(np.all((matrix == 0) | (matrix == 1)) and np.all(matrix == matrix.T) and not np.any(np.diag(matrix) != 0))
 
 
 def _check_nodes(name: str, count: int) -> None:

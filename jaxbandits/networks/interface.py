@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
+from scipy.sparse import csgraph
 
 from jaxbandits import validate
 
@@ -47,10 +48,10 @@ class Network(NamedTuple):
         """
         if not self.connected:
             raise ValueError(f"network must be connected to have a diameter; it has {len(self.components)} components")
-        return _diameter(self)
+        return int(distances(self).max())
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=16)
 def _graph(network: Network) -> nx.Graph:
     graph = nx.Graph()
     graph.add_nodes_from(range(network.num_agents))
@@ -58,24 +59,18 @@ def _graph(network: Network) -> nx.Graph:
     return nx.freeze(graph)
 
 
-@functools.lru_cache(maxsize=256)
-def _diameter(network: Network) -> int:
-    return nx.diameter(network.graph)
-
-
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=4)
 def distances(network: Network) -> np.ndarray:
-    """Between any two agents, int [num_agents, num_agents]; -1 where there is no path."""
-    found = np.full((network.num_agents, network.num_agents), -1)
-    for agent, lengths in nx.all_pairs_shortest_path_length(network.graph):
-        found[agent, list(lengths)] = list(lengths.values())
+    """Between any two agents, int16 [num_agents, num_agents]; -1 where there is no path."""
+    steps = csgraph.shortest_path(nx.to_scipy_sparse_array(network.graph), unweighted=True)
+    found = np.where(np.isfinite(steps), steps, -1).astype(np.int16)
     found.setflags(write=False)
     return found
 
 
 def from_links(num_agents: int, links: Iterable[tuple[int, int]]) -> Network:
     """The network of these links, each in any direction."""
-    return Network(num_agents, tuple(sorted({(min(i, j), max(i, j)) for i, j in links})))
+    return Network(int(num_agents), tuple(sorted({(int(min(i, j)), int(max(i, j))) for i, j in links})))
 
 
 def agents(num_agents: Any, low: int = 1) -> int:
@@ -91,11 +86,18 @@ def checked(network: Any, num_agents: int, *, connected: bool) -> Network:
     """
     if not isinstance(network, Network):
         raise ValueError(f"network must be a Network, such as networks.star(num_agents={num_agents}); got {network!r}")
-    ordered = all(0 <= i < j < network.num_agents for i, j in network.links)
-    if not ordered or list(network.links) != sorted(set(network.links)):
+    if not _in_order(network):
         raise ValueError(f"network must have links (i, j) with i < j of its agents, in order and each once; got {network.links!r}")
     if network.num_agents != num_agents:
         raise ValueError(f"network must have the num_agents of the problem, {num_agents}; got {network.num_agents}")
     if connected and not network.connected:
         raise ValueError(f"network must be connected; it has {len(network.components)} components")
     return network
+
+
+def _in_order(network: Network) -> bool:
+    """Whether the links are as ``from_links`` makes them."""
+    try:
+        return network == from_links(network.num_agents, network.links) and all(0 <= i < j < network.num_agents for i, j in network.links)
+    except (TypeError, ValueError):
+        return False

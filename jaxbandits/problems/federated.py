@@ -26,7 +26,7 @@ def federated(*, means: ArrayLike, num_agents: int, network: Network | None = No
     rewards from one arm is one binomial number. The law is that of slot by slot, and the cost that of the communication rounds.
 
     Args:
-      means: [num_arms], mean rewards, in [0, 1]. Their order does not matter.
+      means: [num_arms], mean rewards, in [0, 1], paid to 24 binary digits. Their order does not matter.
       num_agents: how many agents, from 1 to 4096.
       network: who is linked to whom, for policies that talk over links and have not fixed one themselves.
       by_stretch: whether to play so; otherwise slot by slot.

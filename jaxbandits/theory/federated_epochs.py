@@ -6,12 +6,12 @@ a tail bound for the sum of all Laplace noises in a mean, with l = log(2 K T r (
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 MOST_EPOCHS = 64
-"""Without a limit on communication, S(r) at least doubles and no run reaches a third of these."""
+"""Without a limit on communication, the first term of S(r) grows by four, so that no run of 2^31 rounds reaches a third of these."""
 
 _LONGEST = 2.0**30
 
@@ -33,19 +33,19 @@ class Mode(NamedTuple):
     """How noisy an upload is, and what it is taken for.
 
     Attributes:
-      scale: (participants, epsilon) -> scale of the noise on an agent's sum of an epoch.
+      scale: (participants, epsilon) -> scale of the noise on an agent's sum of an epoch, of numbers or traced values.
       tail: a bound for a sum of such noises.
     """
 
-    scale: Callable[[int, float], float]
+    scale: Callable[[Any, Any], Any]
     tail: Tail
 
 
-def _nominal(participants: int, epsilon: float) -> float:
+def _nominal(participants: Any, epsilon: Any) -> Any:
     return 1.0 / (participants * epsilon)
 
 
-def _of_one(participants: int, epsilon: float) -> float:
+def _of_one(participants: Any, epsilon: Any) -> Any:
     return 1.0 / epsilon
 
 

@@ -229,13 +229,13 @@ def test_users_of_an_audit_differ_in_one_agent():
         ("ddp_mab", {"network": ALONE}, "network must be connected; it has 8 components"),
         ("ddp_mab", {"network": "star"}, "network must be a Network"),
         ("hdp_mab", {"network": None}, "network must be a Network"),
-        ("cdp_mab", {"participation": 0.0}, "participation must be above 0 and at most 1; got 0.0"),
-        ("cdp_mab", {"participation": 1.1}, "participation must be above 0 and at most 1; got 1.1"),
+        ("cdp_mab", {"participation": 0.0}, "participation must be from 1e-6 to 1; got 0.0"),
+        ("cdp_mab", {"participation": 1.1}, "participation must be from 1e-6 to 1; got 1.1"),
         ("cdp_mab", {"num_comm_rounds": 0}, "num_comm_rounds must be a whole number from 1 to 64; got 0"),
         ("cdp_mab", {"num_comm_rounds": 65}, "num_comm_rounds must be a whole number from 1 to 64; got 65"),
         ("cdp_mab", {"num_comm_rounds": 2.5}, "num_comm_rounds must be a whole number from 1 to 64; got 2.5"),
         ("cdp_mab", {"smallest_gap": 0.1}, "smallest_gap is for num_comm_rounds only"),
-        ("cdp_mab", {"num_comm_rounds": 3, "smallest_gap": 1.0}, "smallest_gap must be above 0 and below 1; got 1.0"),
+        ("cdp_mab", {"num_comm_rounds": 3, "smallest_gap": 1.0}, "smallest_gap must be from 1e-9 to 0.999; got 1.0"),
         ("cdp_mab", {"newest_epoch": 1}, "newest_epoch must be"),
         ("cdp_mab", {"horizon": 0}, "horizon must be"),
         ("cdp_mab", {"num_agents": 5000}, "num_agents must be an integer from 1 to 4096; got 5000"),
@@ -286,7 +286,7 @@ def test_communication_is_counted_and_priced():
     last = found["rounds"].isel(round=-1)
     assert (last.sel(policy="graph") >= 1).all()
     assert (last.sel(policy="alone") == 0).all()
-    with pytest.raises(ValueError, match="per_round must be a finite number, at least 0; got -1"):
+    with pytest.raises(ValueError, match="per_round must be a finite number, at least 0 and at most 1e10; got -1"):
         metrics.communication_cost(-1)
 
 

@@ -60,19 +60,24 @@ def each_agent(policy: Policy, num_agents: int) -> Policy:
     """Agents that all play a policy for K arms, and never talk.
 
     Args:
-      policy: that of one agent.
+      policy: that of one agent, for a K-armed bandit. What its server tells its device stays with the agent.
       num_agents: how many agents.
 
     Raises:
-      ValueError: if num_agents is out of range.
+      ValueError: if policy is no policy, or num_agents is out of range.
     """
+    if not isinstance(policy, Policy):
+        raise ValueError(f"policy must be a Policy, such as armed.ucb1(num_arms=5); got {policy!r}")
     num_agents = interface.agents(num_agents)
 
     def act(state, round_, z):
         return jax.vmap(lambda state, z: policy.act(state, round_, z)[0])(state, z)
 
     def report(round_, action, rewards, z):
-        return jax.vmap(lambda arm, reward, z: policy.report(round_, arm[None], reward, z))(action, rewards, z)
+        def one(arm, reward, told, z):
+            return policy.report(round_._replace(broadcast=told), arm[None], reward, z)
+
+        return jax.vmap(one)(action, rewards, round_.broadcast, z)
 
     def update(state, t, action, messages, z):
         return jax.vmap(lambda state, arm, message, z: policy.update(state, t, arm[None], message, z))(state, action, messages, z)
@@ -90,6 +95,8 @@ def each_agent(policy: Policy, num_agents: int) -> Policy:
         report=report,
         update=update,
         settle=None if policy.settle is None else jax.vmap(policy.settle),
+        broadcast=None if policy.broadcast is None else jax.vmap(policy.broadcast),
+        stretches=None,
         released=None if policy.released is None else jax.vmap(policy.released),
     )
 

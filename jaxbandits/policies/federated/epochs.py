@@ -143,9 +143,10 @@ def _length(rules: Rules, epoch: Array) -> Array:
     return lanes.take(rules.lengths, place[None])[0].astype(jnp.int32)
 
 
-_slots = lanes.elementwise(
-    lambda waiting, exploring, delay, explore: jnp.where(waiting, delay.astype(jnp.int32), jnp.where(exploring, jnp.maximum(explore, 1), _FOREVER))
-)
+@lanes.elementwise
+def _slots(waiting, exploring, delay, explore):
+    onwards = jnp.where(exploring, jnp.maximum(explore, 1), _FOREVER)
+    return jnp.where(waiting, delay.astype(jnp.int32), onwards)
 
 
 def _plan(rules: Rules, state: FederatedState) -> Pulls:

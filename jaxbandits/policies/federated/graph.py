@@ -7,7 +7,6 @@ the same means, average them in the same order and drop the same arms. What is s
 
 from jax.typing import ArrayLike
 
-from jaxbandits import networks
 from jaxbandits.core import Policy
 from jaxbandits.networks import Network, interface
 from jaxbandits.policies.federated.assemble import Options, assemble
@@ -38,7 +37,7 @@ def ddp_mab_paper(
       horizon: T, number of rounds; a study fills it in.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
         mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at; by default 1 / T.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:
@@ -52,7 +51,7 @@ def ddp_mab_paper(
         mode=PAPER,
         status="paper",
         course=course,
-        delay=networks.flood(interface.checked(network, num_agents, connected=True)).slots,
+        delay=interface.checked(network, num_agents, connected=True).diameter,
         options=Options(num_comm_rounds=num_comm_rounds, smallest_gap=smallest_gap),
     )
 
@@ -81,7 +80,7 @@ def ddp_mab_calibrated(
       horizon: T, number of rounds; a study fills it in.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
         mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at; by default 1 / T.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:
@@ -95,7 +94,7 @@ def ddp_mab_calibrated(
         mode=CALIBRATED,
         status="calibrated",
         course=course,
-        delay=networks.flood(interface.checked(network, num_agents, connected=True)).slots,
+        delay=interface.checked(network, num_agents, connected=True).diameter,
         options=Options(num_comm_rounds=num_comm_rounds, smallest_gap=smallest_gap),
     )
 
@@ -127,7 +126,7 @@ def ddp_mab(
       newest_epoch: compare the means of the newest epoch alone: M noises in a mean instead of r M, and no use of older rewards.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
         mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at; by default 1 / T.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:
@@ -141,6 +140,6 @@ def ddp_mab(
         mode=SOUND,
         status="sound",
         course=course,
-        delay=networks.flood(interface.checked(network, num_agents, connected=True)).slots,
+        delay=interface.checked(network, num_agents, connected=True).diameter,
         options=Options(newest_epoch=newest_epoch, num_comm_rounds=num_comm_rounds, smallest_gap=smallest_gap),
     )

@@ -38,7 +38,7 @@ def hdp_mab_paper(
       horizon: T, number of rounds; a study fills it in.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
         mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at; by default 1 / T.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:
@@ -81,7 +81,7 @@ def hdp_mab_calibrated(
       horizon: T, number of rounds; a study fills it in.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
         mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at; by default 1 / T.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:
@@ -127,7 +127,7 @@ def hdp_mab(
       newest_epoch: compare the means of the newest epoch alone: M noises in a mean instead of r M, and no use of older rewards.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
         mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at; by default 1 / T.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:

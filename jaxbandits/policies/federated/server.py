@@ -36,10 +36,11 @@ def cdp_mab_paper(
       num_agents: number of agents, M.
       epsilon: nominal level, positive; inf adds no noise.
       horizon: T, number of rounds; a study fills it in.
-      participation: p, share of the agents that send means, above 0 and at most 1; pM stands for M in the formulas. All agents pull.
+      participation: p, share of the agents that send means, from 1e-6 to 1: always the same pM, rounded, and one at least, which stands for
+        M in the formulas, in the noise too. All agents pull.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
         mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at; by default 1 / T.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:
@@ -78,10 +79,11 @@ def cdp_mab_calibrated(
       num_agents: number of agents, M.
       epsilon: nominal level, positive; inf adds no noise.
       horizon: T, number of rounds; a study fills it in.
-      participation: p, share of the agents that send means, above 0 and at most 1; pM stands for M in the formulas. All agents pull.
+      participation: p, share of the agents that send means, from 1e-6 to 1: always the same pM, rounded, and one at least, which stands for
+        M in the formulas, in the noise too. All agents pull.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
         mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at; by default 1 / T.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:
@@ -123,10 +125,11 @@ def cdp_mab(
       epsilon: privacy level of each agent, positive; inf adds no noise.
       horizon: T, number of rounds; a study fills it in.
       newest_epoch: compare the means of the newest epoch alone: M noises in a mean instead of r M, and no use of older rewards.
-      participation: p, share of the agents that send means, above 0 and at most 1; pM stands for M in the formulas. All agents pull.
+      participation: p, share of the agents that send means, from 1e-6 to 1: always the same pM, rounded, and one at least, which stands for
+        M in the formulas, in the noise too. All agents pull.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
         mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at; by default 1 / T.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:
@@ -168,11 +171,12 @@ def cdp_mab_secure_sum(
       num_agents: number of agents, M.
       epsilon: privacy level of each agent, positive; inf adds no noise.
       horizon: T, number of rounds; a study fills it in.
-      newest_epoch: compare the means of the newest epoch alone: M noises in a mean instead of r M, and no use of older rewards.
-      participation: p, share of the agents that send means, above 0 and at most 1; pM stands for M in the formulas. All agents pull.
+      newest_epoch: compare the means of the newest epoch alone: one noise in a mean instead of r, and no use of older rewards.
+      participation: p, share of the agents that send means, from 1e-6 to 1: always the same pM, rounded, and one at least, which stands for
+        M in the formulas, in the noise too. All agents pull.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
         mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at; by default 1 / T.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:
