@@ -25,6 +25,7 @@ from matplotlib.ticker import EngFormatter, NullFormatter
 
 from jaxbandits import Study, log_checkpoints, metrics, networks, plot, problems, stats
 from jaxbandits.networks import Network
+from jaxbandits.policies import armed
 from jaxbandits.policies import federated as policies
 from jaxbandits.theory import federated as theory
 
@@ -81,7 +82,7 @@ class Scale:
     """How much to run."""
 
     seeds: int = 200
-    alone: int = 20  # of the baselines, one of which is played slot by slot
+    alone: int = 20  # of agents that never talk
 
 
 QUICK = Scale()
@@ -125,10 +126,17 @@ def studies(scale: Scale = QUICK) -> dict[str, Study]:
 
     level = {"epsilon": (EPSILON,)}
     limited = {name: partial(policy, smallest_gap=REACHED) for name, policy in {**MODES, **SERVER, **OVER_LINKS}.items()}
-    baselines = {ALONE: policies.independent_dp_se, PLAIN: policies.federated_elimination}
     return {
         "rounds": study(limited, {**level, "num_comm_rounds": ROUNDS}, checkpoints=log_checkpoints(HORIZON, 20)),
-        "baselines": study(baselines, level, scale.alone, checkpoints=log_checkpoints(HORIZON, 20)),
+        "no noise": study({PLAIN: policies.federated_elimination}, {}, checkpoints=log_checkpoints(HORIZON, 20)),
+        "single agents": Study(
+            problem=partial(problems.armed, means=MEANS),
+            policies={ALONE: armed.dp_se},
+            grid=level,
+            seeds=AGENTS * scale.alone,
+            horizon=HORIZON,
+            checkpoints=log_checkpoints(HORIZON, 20),
+        ),
         "epsilon": study(MODES, {"epsilon": EPSILONS}),
         **{f"agents-{m}": study(MODES, level, num_agents=m) for m in NUM_AGENTS},
         "participation": study(MODES, {**level, "participation": SHARES}),
@@ -155,6 +163,11 @@ def _without_legend(*axes: Axes) -> None:
             legend.remove()
 
 
+def _in_sum(single: xr.Dataset) -> xr.Dataset:
+    """Single agents, each group of so many as one run: agents that never talk are independent."""
+    return single.assign_coords(seed=np.arange(single.sizes["seed"]) // AGENTS).groupby("seed").sum(keep_attrs=True)
+
+
 def _compared(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     """The runs in which graphs are compared."""
     return results["rounds"].sel(epsilon=EPSILON, num_comm_rounds=COMPARED)
@@ -168,13 +181,14 @@ def _by_agents(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
 
 def _regret(results: Mapping[str, xr.Dataset], scale: Scale) -> Figure:
     figure, ((time, level), (total, each)) = plt.subplots(2, 2, figsize=(10, 8), layout="constrained")
-    plot.regret(results["baselines"].sel(epsilon=EPSILON), styles=STYLES, ax=time)
+    for baseline in (_in_sum(results["single agents"]).sel(epsilon=EPSILON), results["no noise"]):
+        plot.regret(baseline, styles=STYLES, ax=time)
     plot.regret(_compared(results), policies=OVER_TIME, styles=STYLES, ax=time)
     time.set_xlim(100, HORIZON)
     time.set_ylim(100, None)
     time.set_title(f"epsilon = {EPSILON:g}, {AGENTS} agents; all but two lie on each other")
     plot.regret_against(results["epsilon"], "epsilon", styles=STYLES, ax=level)
-    level.axhline(float(results["baselines"]["regret"].sel(policy=PLAIN).isel(round=-1).mean()), **STYLES[PLAIN], label=PLAIN)
+    level.axhline(float(results["no noise"]["regret"].isel(round=-1).mean()), **STYLES[PLAIN], label=PLAIN)
     level.set_title(f"{AGENTS} agents")
     _log(time)
     _log(level, EPSILONS)
@@ -193,7 +207,7 @@ def _regret(results: Mapping[str, xr.Dataset], scale: Scale) -> Figure:
     _without_legend(level, total, each)
     figure.legend(*entries, loc="outside lower center", ncols=3, fontsize=8)
     figure.suptitle(
-        f"{TITLE}\nfive arms, regret in sum over the agents, {scale.seeds} seeds, {scale.alone} of the baselines, mean with 95 % band",
+        f"{TITLE}\nfive arms, regret in sum over the agents, {scale.seeds} seeds, {scale.alone} of single agents, mean with 95 % band",
         fontsize=10,
     )
     return figure

@@ -52,6 +52,12 @@ _locks: dict[Any, threading.Lock] = {}
 _locks_lock = threading.Lock()
 
 
+def _lock_of(key: Any) -> threading.Lock:
+    """Threads that want the same executable wait for the one that compiles it."""
+    with _locks_lock:
+        return _locks.setdefault(key, threading.Lock())
+
+
 def compile_tile(
     program: Program, size: int, sweeps: Names, shapes: Shapes, legs: int, device: int, report: Report | None = None
 ) -> Executable:
@@ -67,13 +73,10 @@ def compile_tile(
       report: called with "compile", 0 before compiling.
     """
     key = (program, size, sweeps, shapes, legs, device)
-    with _locks_lock:
-        new = key not in _locks
-        lock = _locks.setdefault(key, threading.Lock())
-    if new and report:
+    if key not in _locks and report:
         report("compile", 0)
-    # Threads that want the same executable wait for the one that compiles it. Rounds are 32-bit whatever the user's settings.
-    with lock, jax.enable_x64(False):
+    # Rounds are 32-bit whatever the user's settings.
+    with _lock_of(key), jax.enable_x64(False):
         return _compile(*key)
 
 
@@ -108,9 +111,10 @@ _compiled: dict[Any, Compiled] = {}
 def _shared(lowered: Lowered, device: int) -> Compiled:
     """The compiled form, of which programs of the same code have one: algorithms that differ in swept numbers alone, or in their claims."""
     key = hashlib.sha256(lowered.as_text().encode()).digest(), lowered.in_tree, lowered.out_tree, device
-    if key not in _compiled:
-        _compiled[key] = lowered.compile()
-    return _compiled[key]
+    with _lock_of(key):
+        if key not in _compiled:
+            _compiled[key] = lowered.compile()
+        return _compiled[key]
 
 
 def cores() -> int:
