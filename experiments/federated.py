@@ -242,6 +242,7 @@ def _graphs(results: Mapping[str, xr.Dataset], scale: Scale) -> Figure:
     regret.set_xscale("symlog", linthresh=1)
     regret.set_xlabel("regret above that of CDP-MAB, same seeds")
     cost.legend(fontsize=8, loc="lower right")
+    kinds.set_xlim(0, 1150)
     kinds.legend(fontsize=8, loc="lower right")
     regret.legend(fontsize=8, loc="lower right")
     figure.suptitle(

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from jaxbandits.mechanisms import counters
-from jaxbandits.policies import armed, cascade, contextual, convex, semi_bandit
+from jaxbandits.policies import armed, cascade, contextual, convex, federated, semi_bandit
 
 README = (pathlib.Path(__file__).parent.parent / "README.md").read_text()
 
@@ -27,7 +27,7 @@ def _ordinary_promotion():
 def test_python_blocks_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     names = {}
     for block in blocks:
         exec(
@@ -45,6 +45,7 @@ def test_python_blocks_run(tmp_path, monkeypatch, capsys):
         "paths.png",
         "features.png",
         "points.png",
+        "agents.png",
         "log.csv",
         "greedy.png",
     }
@@ -58,6 +59,7 @@ def test_every_policy_and_counter_is_in_the_tables():
         *cascade.__all__,
         *armed.__all__,
         *semi_bandit.__all__,
+        *federated.__all__,
         *contextual.__all__,
         *convex.__all__,
         *(name for name in counters.__all__ if name.islower()),
