@@ -126,7 +126,8 @@ def _audit(factory: Callable[..., Any], family: str, runs: int) -> Audit:
         # The run is cut short, not what the agents plan for: a first epoch that is over soon.
         short = {"horizon": 400, "num_comm_rounds": 1, "smallest_gap": 0.9}
         planned = partial(fixed, **{k: v for k, v in short.items() if k in names})
-        return audit(planned, problem, runs=runs, **_first_epoch(planned))
+        present, last = _first_epoch(planned)
+        return audit(planned, problem, present=present, horizon=last, runs=runs)
     users = USERS.get(family)
     if factory in UNCUT:
         users = (-20.0, 20.0)
@@ -136,14 +137,14 @@ def _audit(factory: Callable[..., Any], family: str, runs: int) -> Audit:
     return max(here, audit(fixed, problem, present=0, runs=runs), key=lambda one: one.epsilon)
 
 
-def _first_epoch(factory: Callable[..., Any]) -> dict[str, int]:
-    """The last slot of a federated policy's first epoch, and that in which its means have arrived, if the policy has epochs."""
+def _first_epoch(factory: Callable[..., Any]) -> tuple[int, int]:
+    """The last slot of a federated policy's first epoch, and that in which its means have arrived; the usual ones without epochs."""
     sizes = {"num_arms": 2, "num_agents": 4, "network": networks.star(num_agents=4)}
     policy = factory(**{k: v for k, v in sizes.items() if k in inspect.signature(factory).parameters})
     if "course" not in policy.derived:
-        return {}
+        return 1, 3
     pulls, delay = (int(policy.derived["course"][i]) for i in (0, -2))
-    return {"present": 2 * pulls, "horizon": 2 * pulls + delay}
+    return 2 * pulls, 2 * pulls + delay
 
 
 @functools.cache
