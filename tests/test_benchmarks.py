@@ -33,6 +33,11 @@ TINY = rows.Sizes(
     dims=(2, 3),
     linear_horizon=40,
     linear_lanes=32,
+    num_agents=3,
+    federated_horizon=2_000,
+    slot_horizon=20,
+    slot_lanes=32,
+    whole_lanes=16,
 )
 
 

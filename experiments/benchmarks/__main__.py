@@ -47,7 +47,7 @@ def take(name: str, sizes: Sizes, where: Callable[..., Any]) -> Any:
     if name == "memory":
         ends = min(sizes.horizons), max(sizes.horizons)
         return {str(horizon): where(rows.memory, sizes, horizon, pin=True) for horizon in ends}
-    return where(getattr(rows, name), sizes, pin=name != "threads")
+    return where(getattr(rows, name), sizes, pin=name not in ("threads", "federated_study"))
 
 
 def main(args: Sequence[str] | None = None, sizes: Sizes | None = None, where: Callable[..., Any] = measure.in_child) -> None:

@@ -13,11 +13,11 @@ import numpy as np
 
 from experiments.benchmarks import measure, yardsticks
 from experiments.benchmarks.measure import Variant
-from jaxbandits import linear_checkpoints, links, log_checkpoints, oracles, problems
+from jaxbandits import Study, linear_checkpoints, links, log_checkpoints, oracles, problems, run
 from jaxbandits.engine import rehearsal, scan, tiles
 from jaxbandits.identity import Bound
 from jaxbandits.mechanisms import counters
-from jaxbandits.policies import armed, cascade, contextual, semi_bandit
+from jaxbandits.policies import armed, cascade, contextual, federated, semi_bandit
 
 LIST_LEN = 4
 EPSILON = 1.0
@@ -82,6 +82,11 @@ class Sizes:
     dims: tuple[int, ...] = (5, 10, 20)  # of the linear bandit
     linear_horizon: int = 500
     linear_lanes: int = 64  # of the yardstick, which is slow
+    num_agents: int = 64  # of the federated bandit
+    federated_horizon: int = 1_000_000
+    slot_horizon: int = 500  # slot by slot
+    slot_lanes: int = 64
+    whole_lanes: int = 1_000  # of a study that is timed as a whole
 
 
 QUICK = Sizes()
@@ -206,6 +211,46 @@ def linear(sizes: Sizes) -> dict[str, Any]:
 def compile_linear(sizes: Sizes) -> tuple[float, float]:
     """Seconds of wall and of CPU time for the executable of LDP-LinUCB with the most features; for a process that compiled nothing yet."""
     return _compile(linear_job(max(sizes.dims), sizes), 64)
+
+
+def federated_program(sizes: Sizes, by_stretch: bool = True) -> Job:
+    """CDP-MAB with ten arms."""
+    problem = {"means": np.linspace(0.9, 0.0, 10), "num_agents": sizes.num_agents, "by_stretch": by_stretch}
+    policy = {"num_arms": 10, "num_agents": sizes.num_agents, "epsilon": 0.1, "horizon": sizes.federated_horizon}
+    horizon = sizes.federated_horizon if by_stretch else sizes.slot_horizon
+    return Job(scan.Program(Bound(problems.federated, problem), Bound(federated.cdp_mab, policy)), np.asarray([horizon]))
+
+
+def federated_stretches(sizes: Sizes) -> dict[str, Any]:
+    """CDP-MAB a stretch at a time, slot by slot, and in NumPy an epoch at a time: nanoseconds per lane-round, and the regret."""
+    means, regret = np.linspace(0.9, 0.0, 10), {}
+    whole, slots = federated_program(sizes), federated_program(sizes, by_stretch=False)
+
+    def ours():
+        regret["engine"] = whole.run(sizes.lanes)["regret"][-1]
+
+    def numpy():
+        regret["numpy"] = yardsticks.numpy_epochs(means, sizes.num_agents, 0.1, sizes.federated_horizon, sizes.lanes)
+
+    work = float(sizes.lanes) * sizes.federated_horizon
+    variants = {"engine": Variant(ours, work), "numpy": Variant(numpy, work), "slots": slots.variant(sizes.slot_lanes)}
+    nanoseconds = measure.interleaved(variants, sizes.repeats, sizes.at_least)
+    return {"nanoseconds": nanoseconds, "gap": measure.gap(regret["engine"], regret["numpy"])}
+
+
+def federated_study(sizes: Sizes) -> float:
+    """Seconds of wall time for a study of CDP-MAB, compiling and all; for a process that compiled nothing yet."""
+    it = federated_program(sizes)
+    study = Study(
+        problem=functools.partial(it.program.problem.function, **it.program.problem.arguments),
+        policies={"CDP-MAB": functools.partial(federated.cdp_mab, epsilon=0.1)},
+        seeds=sizes.whole_lanes,
+        horizon=sizes.federated_horizon,
+        checkpoints=(sizes.federated_horizon,),
+    )
+    start = time.perf_counter()
+    run(study, progress=False)
+    return time.perf_counter() - start
 
 
 def semi_bandit_costs(sizes: Sizes) -> dict[str, list[float]]:

@@ -112,6 +112,22 @@ def linear(result: Mapping[str, Any], sizes: Sizes) -> Iterator[Line]:
         yield Line(f"  difference in law, T = {sizes.linear_horizon:,}", gap, "s.e.", reach="<= 4", met=gap <= 4.0)
 
 
+def federated_stretches(result: Mapping[str, Any], sizes: Sizes) -> Iterator[Line]:
+    """A federated bandit a stretch at a time."""
+    samples = result["nanoseconds"]
+    yield _nanoseconds(f"cdp_mab, {sizes.num_agents} agents, T = {sizes.federated_horizon:,}, by stretch", samples["engine"])
+    yield _nanoseconds("  the same in NumPy, an epoch at a time", samples["numpy"])
+    yield _times("  engine faster by", samples["numpy"], samples["engine"])
+    yield Line("  difference in law", result["gap"], "s.e.", reach="<= 4", met=result["gap"] <= 4.0)
+    yield _nanoseconds(f"  slot by slot, T = {sizes.slot_horizon:,}", samples["slots"])
+    yield _times("  a lane-round by stretch is cheaper by", samples["slots"], samples["engine"])
+
+
+def federated_study(seconds: float, sizes: Sizes) -> Iterator[Line]:
+    """A whole study."""
+    yield Line(f"study of {sizes.whole_lanes:,} such lanes, compiling and all, wall", seconds, "s", reach="< 120 s", met=seconds < 120.0)
+
+
 def compile_linear(seconds: Sequence[tuple[float, float]], sizes: Sizes) -> Iterator[Line]:
     """Compiling a tile of LDP-LinUCB."""
     wall, cpu = zip(*seconds, strict=True)
@@ -172,6 +188,8 @@ LINES: Mapping[str, Callable[[Any, Sizes], Iterator[Line]]] = {
     "arms": arms,
     "linear": linear,
     "compile_linear": compile_linear,
+    "federated_stretches": federated_stretches,
+    "federated_study": federated_study,
     "policies": costs,
     "semi_bandit_costs": costs,
     "selection": costs,
