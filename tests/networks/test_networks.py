@@ -127,3 +127,19 @@ def test_a_network_made_by_hand_is_checked_where_it_is_used():
     for links in (((0, 3),), ((1, 0),), ((0, 0),), ((0, 1), (0, 1))):
         with pytest.raises(ValueError, match="network must have links"):
             networks.flood(Network(3, links))
+
+
+def test_what_is_no_network_is_refused_whatever_was_looked_at_before():
+    networks.flood(networks.path(num_agents=2))
+    for wrong in ([1], {}, (2, ((0, 1),))):
+        for function in (networks.flood, networks.collect):
+            with pytest.raises(ValueError, match="network must be a Network"):
+                function(wrong)
+    for links in ([(0, 1)], ((0, 1), (1, 0)), ((-1, 0),), ((0, 9),)):
+        with pytest.raises(ValueError, match="network must have links"):
+            networks.collect(Network(3, links))
+
+
+def test_large_networks():
+    assert networks.flood(networks.path(num_agents=600)).items == 600 * 599
+    assert networks.complete(num_agents=400).diameter == 1

@@ -1,6 +1,7 @@
 """Federated policies: limits, equalities between them, what is uploaded and how noisy, and arguments."""
 
 import math
+import pickle
 from functools import partial
 
 import jax
@@ -293,3 +294,92 @@ def test_communication_is_counted_and_priced():
 def test_act_of_the_first_round():
     policy = policies.cdp_mab(**SIZES, epsilon=1.0, horizon=1000)
     np.testing.assert_array_equal(policy.act(policy.init(()), ROUND, {}), np.zeros(8))
+
+
+def test_a_course_cannot_change_the_noise():
+    """What was worked out for another epsilon, or made up, leaves the noise at that of the claim, or is refused."""
+    quiet = policies.cdp_mab(**SIZES, epsilon=math.inf, horizon=1000).derived["course"]
+    policy = policies.cdp_mab(**SIZES, epsilon=0.5, horizon=1000, course=quiet)
+    whole = policy.stretches
+    state, ones = whole.init(()), jnp.zeros((8, 5), jnp.int32)
+    after = whole.update(state, whole.plan(state), ones, {"noise": jnp.ones((8, 5), jnp.float32)})
+    np.testing.assert_allclose(policy.released(after)[1], 2.0)
+    for place, value in ((0, 0.0), (0, 0.5), (3, 1e300), (70, -1.0), (70, math.inf), (-1, 2.5), (-1, 0.0), (-1, 9.0), (-2, 3.0)):
+        wrong = quiet.copy()
+        wrong[place] = value
+        with pytest.raises(ValueError, match="course must be"):
+            policies.cdp_mab(**SIZES, epsilon=0.5, horizon=1000, course=wrong)
+
+
+def test_swept_trade_offs_are_refused_at_the_door():
+    problem = partial(problems.federated, means=MEANS, num_agents=8)
+    for axis, value in (("smallest_gap", 1 - 1e-9), ("smallest_gap", 1e-46), ("participation", 1e-46)):
+        fixed = {"num_comm_rounds": 4} if axis == "smallest_gap" else {}
+        with pytest.raises(ValueError, match=f"{axis} must be from"):
+            Study(problem=problem, policies={"p": partial(policies.cdp_mab, epsilon=1.0, **fixed)}, grid={axis: [value, 0.5]}, horizon=50)
+
+
+def test_what_a_server_tells_an_agent_stays_with_it():
+    """Each agent has a server of its own, which tells it how many reports it got."""
+    inner = armed.ucb1(num_arms=2)
+    told = inner._replace(
+        init=lambda preview: (inner.init(preview), jnp.int32(0)),
+        act=lambda state, round_, z: inner.act(state[0], round_, z),
+        report=lambda round_, arm, reward, z: (reward, round_.broadcast),
+        update=lambda state, t, arm, message, z: (inner.update(state[0], t, arm, message[0], z), message[1] + 1),
+        broadcast=lambda state: state[1],
+        settle=None,
+        released=None,
+    )
+
+    def each(*, num_arms: int, num_agents: int):
+        return each_agent(told, num_agents)
+
+    problem = partial(problems.federated, means=[0.9, 0.5], num_agents=4)
+    study = Study(problem=problem, policies={"p": each}, seeds=2, horizon=8, checkpoints=(8,), metrics={"heard": lambda s, i: s[1]})
+    assert (run(study, progress=False)["heard"] == 8).all()
+    with pytest.raises(ValueError, match="policy must be a Policy"):
+        each_agent(None, 3)  # pyright: ignore
+
+
+def test_metrics_travel_and_stay_finite():
+    cost = metrics.communication_cost(2.5)
+    assert pickle.loads(pickle.dumps(cost)) == cost
+    with pytest.raises(ValueError, match="per_round must be a finite number, at least 0 and at most 1e10; got 1e"):
+        metrics.communication_cost(1e39)
+
+
+def test_a_study_of_networks_travels():
+    problem = partial(problems.federated, means=MEANS, num_agents=8, network=RING)
+    study = Study(problem=problem, policies={"p": partial(policies.ddp_mab, epsilon=1.0)}, horizon=50)
+    assert pickle.loads(pickle.dumps(study)) == study
+    other = Study(problem=problem, policies={"p": partial(policies.ddp_mab, epsilon=1.0, network=STAR)}, horizon=50)
+    assert other != study
+
+
+def test_an_audit_that_saw_nothing_says_so():
+    found = audit(partial(policies.cdp_mab, epsilon=1.0), SMALL, runs=200)
+    assert "a longer horizon may show more" in str(found)
+
+
+def test_a_plan_that_does_not_get_on_is_refused():
+    def stuck(*, num_arms: int, num_agents: int, horizon: int):
+        policy = policies.cdp_mab(num_arms=num_arms, num_agents=num_agents, horizon=horizon, epsilon=1.0)
+        whole = policy.stretches
+        return policy._replace(stretches=whole._replace(plan=lambda state: whole.plan(state)._replace(slots=jnp.int32(0))))
+
+    with pytest.raises(ValueError, match="must choose legal actions"):
+        result({"p": stuck}, seeds=2, horizon=40)
+
+
+def test_more_randomness_than_a_stream_has_is_refused():
+    with pytest.raises(ValueError, match="draws must need at most 16,777,216 words of a stream in a round; rewards need 17,203,200"):
+        run(
+            Study(
+                problem=partial(problems.federated, means=np.full(2100, 0.5), num_agents=4096),
+                policies={"p": partial(policies.cdp_mab_secure_sum, epsilon=1.0)},
+                seeds=1,
+                horizon=10,
+            ),
+            progress=False,
+        )
