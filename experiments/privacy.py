@@ -31,6 +31,7 @@ from matplotlib.ticker import NullFormatter
 from jaxbandits import Study, domains, log_checkpoints, networks, oracles, plot, policies, problems
 from jaxbandits.cli.catalogue import FAMILY, POLICIES
 from jaxbandits.policies import cascade
+from jaxbandits.policies.federated.epochs import first_epoch
 from jaxbandits.privacy import Audit, audit
 
 TITLE = "Claims of privacy, and audits of them"
@@ -141,10 +142,7 @@ def _first_epoch(factory: Callable[..., Any]) -> tuple[int, int]:
     """The last slot of a federated policy's first epoch, and that in which its means have arrived; the usual ones without epochs."""
     sizes = {"num_arms": 2, "num_agents": 4, "network": networks.star(num_agents=4)}
     policy = factory(**{k: v for k, v in sizes.items() if k in inspect.signature(factory).parameters})
-    if "course" not in policy.derived:
-        return 1, 3
-    pulls, delay = (int(policy.derived["course"][i]) for i in (0, -2))
-    return 2 * pulls, 2 * pulls + delay
+    return first_epoch(policy) if "course" in policy.derived else (1, 3)
 
 
 @functools.cache

@@ -106,4 +106,5 @@ def require(name: str, factory: Bound, axes: Mapping[str, Any]) -> None:
         optional = parameter.default is not parameter.empty or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
         has = f", which has {', '.join(axes)}" if axes else ""
         if not optional and parameter.name not in factory.arguments and parameter.name not in axes:
-            raise ValueError(f"{name} needs {parameter.name!r}: fix it with functools.partial or put it in the grid{has}")
+            way = f"put it in the grid{has}" if "ArrayLike" in str(parameter.annotation) else "give it to the problem, if it shares it"
+            raise ValueError(f"{name} needs {parameter.name!r}: fix it with functools.partial or {way}")

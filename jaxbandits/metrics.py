@@ -25,7 +25,9 @@ class _Cost:
 
 
 def communication_cost(per_round: float) -> Callable[[PyTree, PyTree], Array]:
-    """What a federated policy has spent on communication.
+    """What a federated policy has spent on communication, at one price for all policies of a study.
+
+    Of policies with different networks record ``communications``, and multiply.
 
     Args:
       per_round: cost of a round, such as that of every agent talking to a server, c1 M, of links used in flooding,

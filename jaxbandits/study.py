@@ -229,9 +229,16 @@ def _labelled(axis: str, values: Mapping[Any, Any]) -> dict[str, Any]:
         if not isinstance(label, str):
             raise ValueError(f"grid[{axis!r}] must have strings as labels; got {label!r}")
     for label, value in values.items():
-        if callable(value) or np.asarray(value).dtype.kind not in "iufb":
+        if callable(value) or not _is_array(value):
             raise ValueError(f"grid[{axis!r}] must have numbers or arrays of numbers as values; got {value!r} for {label!r}")
     return {label: frozen(value) for label, value in values.items()}
+
+
+def _is_array(value: Any) -> bool:
+    try:
+        return np.asarray(value).dtype.kind in "iufb"
+    except (TypeError, ValueError):  # ragged
+        return False
 
 
 def _numbered(axis: str, values: Any) -> dict[float, float]:

@@ -27,7 +27,7 @@ def _ordinary_promotion():
 def test_python_blocks_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) == 8
+    assert len(blocks) == 9
     names = {}
     for block in blocks:
         exec(

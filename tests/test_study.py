@@ -203,7 +203,7 @@ def test_a_changed_definition_is_another_study():
 
 
 def test_claims():
-    with pytest.raises(ValueError, match="trust must be 'local' or 'central' for a sound claim; got 'none'"):
+    with pytest.raises(ValueError, match="trust must be 'local', 'agent' or 'central' for a sound claim; got 'none'"):
         Claim(status="sound", epsilon=1.0)
     with pytest.raises(ValueError, match="flaw must be empty for a sound claim"):
         Claim(status="paper", epsilon=1.0)

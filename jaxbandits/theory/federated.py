@@ -14,7 +14,8 @@
 | `hybrid_cost`          | c1 Q + c2 links a round                          | this project's                           |
 
 M agents, K arms with means in [0, 1], regret in sum over the agents. Privacy-Preserving Communication-Efficient Federated Multi-Armed
-Bandits, arXiv 2111.01570, whose available text lacks all constants.
+Bandits, arXiv 2111.01570, whose available text lacks all constants. The algorithms know the horizon, so that each number of an array
+is another run; an order has no constant, and may lie below what is measured.
 
 How the upper bounds come about: with probability 1 - 2 / T all means are within C(r) of the true ones in all epochs. Then the best arm
 stays, and an arm of gap D is gone after the first epoch with C(r) <= D / 4, having been pulled S(r) times by each agent. Where means
@@ -143,7 +144,7 @@ def cdp_mab_printed(*, horizon: ArrayLike, means: ArrayLike, num_agents: int, ep
 
 
 def regime_switch_printed(*, horizon: ArrayLike, num_agents: int, epsilon: float) -> Curve:
-    """The smallest gap below which sampling and not privacy dominates: epsilon sqrt(M) / sqrt(log T), an order.
+    """The gap below which sampling dominates, and above which privacy does: epsilon sqrt(M) / sqrt(log T), an order.
 
     Args:
       horizon: number of rounds, at least 1; a number or an array.

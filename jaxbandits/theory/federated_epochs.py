@@ -65,7 +65,7 @@ def participants(participation: float, num_agents: int) -> int:
 def gap_guesses(num_comm_rounds: float | None, smallest_gap: float | None, horizon: int) -> np.ndarray:
     """The gap that each epoch looks for, float64 [epochs]: 2^-r, or g^(r / R) where R rounds of communication are allowed."""
     r = np.arange(1, MOST_EPOCHS + 1)
-    if num_comm_rounds is None:
+    if num_comm_rounds is None or math.isinf(num_comm_rounds):
         return 2.0**-r
     smallest = 1.0 / horizon if smallest_gap is None else smallest_gap
     return smallest ** (r[: round(num_comm_rounds)] / num_comm_rounds)

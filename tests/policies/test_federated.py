@@ -14,6 +14,7 @@ from jaxbandits.core import Round
 from jaxbandits.policies import armed
 from jaxbandits.policies import federated as policies
 from jaxbandits.policies.federated.alone import each_agent
+from jaxbandits.policies.federated.epochs import first_epoch
 from jaxbandits.privacy import audit
 from tests.helpers import ROUND
 
@@ -179,16 +180,12 @@ def test_each_agent_of_a_local_policy_keeps_its_claim():
 SMALL = partial(problems.federated, means=np.zeros(2), num_agents=8)
 
 
-def end_of_epoch(policy):
-    """The last slot of the first epoch, in which the second arm is pulled."""
-    return 2 * int(policy(num_arms=2, num_agents=8, horizon=400).derived["course"][0])
-
-
 def audited(policy, network=None, wait=0, runs=2**13):
     """An agent's reward in the last slot of an epoch, seen until its end or that of the wait after it."""
     policy = partial(policy, horizon=400, **({"network": network} if network else {}))
-    slot = end_of_epoch(policy)
-    return audit(policy, SMALL, present=slot, horizon=slot + wait, runs=runs, confidence=0.99)
+    present, last = first_epoch(policy(num_arms=2, num_agents=8))
+    assert last == present + wait
+    return audit(policy, SMALL, present=present, horizon=last, runs=runs, confidence=0.99)
 
 
 def test_audits_find_what_the_printed_noise_gives_away():
@@ -232,9 +229,9 @@ def test_users_of_an_audit_differ_in_one_agent():
         ("hdp_mab", {"network": None}, "network must be a Network"),
         ("cdp_mab", {"participation": 0.0}, "participation must be from 1e-6 to 1; got 0.0"),
         ("cdp_mab", {"participation": 1.1}, "participation must be from 1e-6 to 1; got 1.1"),
-        ("cdp_mab", {"num_comm_rounds": 0}, "num_comm_rounds must be a whole number from 1 to 64; got 0"),
-        ("cdp_mab", {"num_comm_rounds": 65}, "num_comm_rounds must be a whole number from 1 to 64; got 65"),
-        ("cdp_mab", {"num_comm_rounds": 2.5}, "num_comm_rounds must be a whole number from 1 to 64; got 2.5"),
+        ("cdp_mab", {"num_comm_rounds": 0}, "num_comm_rounds must be a whole number from 1 to 64, or inf; got 0"),
+        ("cdp_mab", {"num_comm_rounds": 65}, "num_comm_rounds must be a whole number from 1 to 64, or inf; got 65"),
+        ("cdp_mab", {"num_comm_rounds": 2.5}, "num_comm_rounds must be a whole number from 1 to 64, or inf; got 2.5"),
         ("cdp_mab", {"smallest_gap": 0.1}, "smallest_gap is for num_comm_rounds only"),
         ("cdp_mab", {"num_comm_rounds": 3, "smallest_gap": 1.0}, "smallest_gap must be from 1e-9 to 0.999; got 1.0"),
         ("cdp_mab", {"newest_epoch": 1}, "newest_epoch must be"),
@@ -382,4 +379,25 @@ def test_more_randomness_than_a_stream_has_is_refused():
                 horizon=10,
             ),
             progress=False,
+        )
+
+
+def test_no_limit_on_communication_is_a_point_of_a_grid():
+    found = result({"p": policies.cdp_mab}, grid={"epsilon": (0.5,), "num_comm_rounds": (2, math.inf)}, horizon=20_000).sel(epsilon=0.5)
+    plain = result({"p": policies.cdp_mab}, grid={"epsilon": (0.5,)}, horizon=20_000).sel(epsilon=0.5)
+    np.testing.assert_array_equal(found["regret"].sel(num_comm_rounds=math.inf), plain["regret"])
+    with pytest.raises(ValueError, match="policy must be one of the federated algorithms with epochs"):
+        first_epoch(armed.ucb1(num_arms=2))
+
+
+def test_a_network_that_is_missing_or_swept():
+    problem = partial(problems.federated, means=MEANS, num_agents=8)
+    with pytest.raises(ValueError, match=r"needs .network.: fix it with functools\.partial or give it to the problem"):
+        Study(problem=problem, policies={"p": partial(policies.ddp_mab, epsilon=1.0)}, horizon=10)
+    with pytest.raises(ValueError, match=r"grid\['network'\] must have numbers or arrays of numbers as values"):
+        Study(
+            problem=problem,
+            policies={"p": partial(policies.ddp_mab, epsilon=1.0)},
+            grid={"network": {"ring": RING, "star": STAR}},
+            horizon=10,
         )

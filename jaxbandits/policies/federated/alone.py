@@ -57,7 +57,7 @@ def _of_each(declared: Draws, num_agents: int) -> dict[str, Draw]:
 
 
 def each_agent(policy: Policy, num_agents: int) -> Policy:
-    """Agents that all play a policy for K arms, and never talk.
+    """Agents that all play a policy for K arms, and never talk: slot by slot, at M times the cost of one.
 
     Args:
       policy: that of one agent, for a K-armed bandit. What its server tells its device stays with the agent.
@@ -104,8 +104,8 @@ def each_agent(policy: Policy, num_agents: int) -> Policy:
 def independent_dp_se(*, num_arms: int, num_agents: int, epsilon: ArrayLike, horizon: int, lengths: ArrayLike | None = None) -> Policy:
     """Agents that play DP-SE each for itself, without any communication.
 
-    Regret M times that of ``armed.dp_se``. Sound: epsilon-DP for each agent, against all that see its pulls, since each reward enters one
-    release. Relation: one reward of one agent substituted, one slot. Sajed, Sheffet 2019.
+    Played slot by slot. Regret M times that of ``armed.dp_se``. Sound: epsilon-DP for each agent, against all that see its pulls, since
+    each reward enters one release. Relation: one reward of one agent substituted, one slot. Sajed, Sheffet 2019.
 
     Args:
       num_arms: number of arms, K.
@@ -123,7 +123,7 @@ def independent_dp_se(*, num_arms: int, num_agents: int, epsilon: ArrayLike, hor
 def independent_ucb1(*, num_arms: int, num_agents: int) -> Policy:
     """Agents that play UCB1 each for itself, without any communication.
 
-    Regret M times that of ``armed.ucb1``. Non-private.
+    Played slot by slot. Regret M times that of ``armed.ucb1``. Non-private.
 
     Args:
       num_arms: number of arms, K.

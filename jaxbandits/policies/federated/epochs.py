@@ -257,6 +257,24 @@ def policy(rules: Rules, claim: Claim, derived: dict) -> Policy:
     )
 
 
+def first_epoch(policy: Policy) -> tuple[int, int]:
+    """The last slot of the first epoch, and that in which its means have arrived: ``present`` and ``horizon`` of an audit.
+
+    Before it nothing is shown. A first epoch is short for agents that plan for a short run and few rounds of communication, such as
+    ``horizon=400, num_comm_rounds=1, smallest_gap=0.9``; fixed in the policy, they are not those of the audit.
+
+    Args:
+      policy: with all arguments, of this family.
+
+    Raises:
+      ValueError: if it has no epochs.
+    """
+    if not isinstance(policy, Policy) or "course" not in policy.derived or policy.stretches is None:
+        raise ValueError(f"policy must be one of the federated algorithms with epochs; got {policy!r}")
+    slots, course = policy.stretches.plan(policy.stretches.init(())).slots, policy.derived["course"]
+    return int(slots), int(slots) + int(course[-2])
+
+
 def _noisy_uploads(rules: Rules, state: FederatedState) -> Array:
     """What each agent has sent, times its number of pulls: sums with noise; of a secure sum, the sum alone."""
     if rules.num_noises < rules.num_agents:

@@ -24,10 +24,10 @@ def ddp_mab_paper(
     smallest_gap: ArrayLike | None = None,
     course: ArrayLike | None = None,
 ) -> Policy:
-    """DDP-MAB as printed: the noise and W of ``cdp_mab_paper``, and agents that wait pull the arm of their best raw mean.
+    """DDP-MAB as printed: agents that wait pull the arm of their best raw mean.
 
-    Regret that of CDP-MAB plus O(M times the diameter). No guarantee: an upload is M epsilon-DP, and the pulls of agents that wait
-    show their raw means. arXiv 2111.01570, Algorithms 2 and 3.
+    Noise and W are those of ``cdp_mab_paper``. Regret that of CDP-MAB plus O(M times the diameter). No guarantee: an upload is M
+    epsilon-DP, and the pulls of agents that wait show their raw means. arXiv 2111.01570, Algorithms 2 and 3.
 
     Args:
       num_arms: number of arms, K.
@@ -36,8 +36,9 @@ def ddp_mab_paper(
       epsilon: nominal level, positive; inf adds no noise.
       horizon: T, number of rounds; a study fills it in.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
-        mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
+        mean is kept. By default, or inf, as many as it takes.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T, with which the first of few
+        epochs is longer than the run.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:
@@ -67,10 +68,10 @@ def ddp_mab_calibrated(
     smallest_gap: ArrayLike | None = None,
     course: ArrayLike | None = None,
 ) -> Policy:
-    """DDP-MAB with the noise of the paper and the smaller W of ``cdp_mab_calibrated``.
+    """DDP-MAB with the noise of the paper and a smaller radius.
 
-    No guarantee, as ``ddp_mab_paper``: an upload is M epsilon-DP, and the pulls of agents that wait show their raw means.
-    arXiv 2111.01570, Algorithms 2 and 3, with the tail bound of Chan, Shi, Song 2011.
+    Noise and W are those of ``cdp_mab_calibrated``. No guarantee, as ``ddp_mab_paper``: an upload is M epsilon-DP, and the pulls of
+    agents that wait show their raw means. arXiv 2111.01570, Algorithms 2 and 3, with the tail bound of Chan, Shi, Song 2011.
 
     Args:
       num_arms: number of arms, K.
@@ -79,8 +80,9 @@ def ddp_mab_calibrated(
       epsilon: nominal level, positive; inf adds no noise.
       horizon: T, number of rounds; a study fills it in.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
-        mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
+        mean is kept. By default, or inf, as many as it takes.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T, with which the first of few
+        epochs is longer than the run.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:
@@ -111,11 +113,11 @@ def ddp_mab(
     smallest_gap: ArrayLike | None = None,
     course: ArrayLike | None = None,
 ) -> Policy:
-    """DDP-MAB, private: the noise and W of ``cdp_mab``, and agents that wait pull the arm of their best noisy mean.
+    """DDP-MAB with noise for one agent, on which it waits too.
 
-    Regret that of ``cdp_mab`` plus O(M times the diameter). Sound: epsilon-DP for each agent, against its peers and all that see its pulls:
-    each reward enters one noisy sum, and everything else is a function of these. Relation: one reward of one agent substituted, one
-    slot. arXiv 2111.01570, Algorithms 2 and 3, corrected.
+    Noise and W are those of ``cdp_mab``. Regret that of ``cdp_mab`` plus O(M times the diameter). Sound: epsilon-DP for each agent,
+    against its peers and all that see its pulls: each reward enters one noisy sum, and everything else is a function of these.
+    Relation: one reward of one agent substituted, one slot. arXiv 2111.01570, Algorithms 2 and 3, corrected.
 
     Args:
       num_arms: number of arms, K.
@@ -125,8 +127,9 @@ def ddp_mab(
       horizon: T, number of rounds; a study fills it in.
       newest_epoch: compare the means of the newest epoch alone: M noises in a mean instead of r M, and no use of older rewards.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
-        mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
+        mean is kept. By default, or inf, as many as it takes.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T, with which the first of few
+        epochs is longer than the run.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:

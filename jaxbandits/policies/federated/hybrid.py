@@ -25,10 +25,10 @@ def hdp_mab_paper(
     smallest_gap: ArrayLike | None = None,
     course: ArrayLike | None = None,
 ) -> Policy:
-    """HDP-MAB as printed: the noise and W of ``cdp_mab_paper``, and agents that wait pull the arm of their best raw mean.
+    """HDP-MAB as printed: agents that wait pull the arm of their best raw mean.
 
-    Regret that of CDP-MAB plus O(M times the largest radius). No guarantee: an upload is M epsilon-DP, and the pulls of agents that wait
-    show their raw means. arXiv 2111.01570, Algorithm 4.
+    Noise and W are those of ``cdp_mab_paper``. Regret that of CDP-MAB plus O(M times the largest radius). No guarantee: an upload is M
+    epsilon-DP, and the pulls of agents that wait show their raw means. arXiv 2111.01570, Algorithm 4.
 
     Args:
       num_arms: number of arms, K.
@@ -37,8 +37,9 @@ def hdp_mab_paper(
       epsilon: nominal level, positive; inf adds no noise.
       horizon: T, number of rounds; a study fills it in.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
-        mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
+        mean is kept. By default, or inf, as many as it takes.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T, with which the first of few
+        epochs is longer than the run.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:
@@ -68,10 +69,10 @@ def hdp_mab_calibrated(
     smallest_gap: ArrayLike | None = None,
     course: ArrayLike | None = None,
 ) -> Policy:
-    """HDP-MAB with the noise of the paper and the smaller W of ``cdp_mab_calibrated``.
+    """HDP-MAB with the noise of the paper and a smaller radius.
 
-    No guarantee, as ``hdp_mab_paper``: an upload is M epsilon-DP, and the pulls of agents that wait show their raw means.
-    arXiv 2111.01570, Algorithm 4, with the tail bound of Chan, Shi, Song 2011.
+    Noise and W are those of ``cdp_mab_calibrated``. No guarantee, as ``hdp_mab_paper``: an upload is M epsilon-DP, and the pulls of
+    agents that wait show their raw means. arXiv 2111.01570, Algorithm 4, with the tail bound of Chan, Shi, Song 2011.
 
     Args:
       num_arms: number of arms, K.
@@ -80,8 +81,9 @@ def hdp_mab_calibrated(
       epsilon: nominal level, positive; inf adds no noise.
       horizon: T, number of rounds; a study fills it in.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
-        mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
+        mean is kept. By default, or inf, as many as it takes.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T, with which the first of few
+        epochs is longer than the run.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:
@@ -112,11 +114,11 @@ def hdp_mab(
     smallest_gap: ArrayLike | None = None,
     course: ArrayLike | None = None,
 ) -> Policy:
-    """HDP-MAB, private: the noise and W of ``cdp_mab``, and agents that wait pull the arm of their best noisy mean.
+    """HDP-MAB with noise for one agent, on which it waits too.
 
-    Regret that of ``cdp_mab`` plus O(M times the largest radius). Sound: epsilon-DP for each agent, against sinks, server and all
-    that see its pulls: each reward enters one noisy sum, and everything else is a function of these. Relation: one reward of one
-    agent substituted, one slot. arXiv 2111.01570, Algorithm 4, corrected.
+    Noise and W are those of ``cdp_mab``. Regret that of ``cdp_mab`` plus O(M times the largest radius). Sound: epsilon-DP for each
+    agent, against sinks, server and all that see its pulls: each reward enters one noisy sum, and everything else is a function of
+    these. Relation: one reward of one agent substituted, one slot. arXiv 2111.01570, Algorithm 4, corrected.
 
     Args:
       num_arms: number of arms, K.
@@ -126,8 +128,9 @@ def hdp_mab(
       horizon: T, number of rounds; a study fills it in.
       newest_epoch: compare the means of the newest epoch alone: M noises in a mean instead of r M, and no use of older rewards.
       num_comm_rounds: R, communication rounds allowed, up to 64: g = smallest_gap^(r / R), and after the last one the arm of the largest
-        mean is kept. By default as many as it takes.
-      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T.
+        mean is kept. By default, or inf, as many as it takes.
+      smallest_gap: the gap that R rounds arrive at, from 1e-9 to 0.999; by default 1 / T, with which the first of few
+        epochs is longer than the run.
       course: lengths and radii of the epochs, derived; leave it out.
 
     Raises:
