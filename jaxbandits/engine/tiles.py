@@ -9,6 +9,7 @@ import functools
 import hashlib
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -31,6 +32,8 @@ _CPU_OPTIONS = {
     "xla_disable_hlo_passes": "cpu-parallel-task-assigner",
 }
 _LANE_ROUNDS_PER_CALL = 2e7
+_MOST_KEPT = 128
+"""Executables that a process keeps. Each takes some hundred memory maps, of which Linux gives a process 65,530."""
 
 Report = Callable[[str, int], None]
 Names = tuple[tuple[str, ...], tuple[str, ...]]
@@ -80,7 +83,7 @@ def compile_tile(
         return _compile(*key)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=_MOST_KEPT)
 def _compile(program, size, sweeps, shapes, legs, device) -> Executable:
     target = jax.local_devices()[device]
     sharding = jax.sharding.SingleDeviceSharding(target)
@@ -105,16 +108,17 @@ def _compile(program, size, sweeps, shapes, legs, device) -> Executable:
     return Executable(_shared(start, device), _shared(advance.lower(lanes, carry, like((legs,), jnp.int32)), device))
 
 
-_compiled: dict[Any, Compiled] = {}
+_compiled: weakref.WeakValueDictionary[Any, Compiled] = weakref.WeakValueDictionary()
 
 
 def _shared(lowered: Lowered, device: int) -> Compiled:
     """The compiled form, of which programs of the same code have one: algorithms that differ in swept numbers alone, or in their claims."""
     key = hashlib.sha256(lowered.as_text().encode()).digest(), lowered.in_tree, lowered.out_tree, device
     with _lock_of(key):
-        if key not in _compiled:
-            _compiled[key] = lowered.compile()
-        return _compiled[key]
+        found = _compiled.get(key)
+        if found is None:
+            found = _compiled[key] = lowered.compile()
+        return found
 
 
 def cores() -> int:
