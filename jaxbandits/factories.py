@@ -106,5 +106,7 @@ def require(name: str, factory: Bound, axes: Mapping[str, Any]) -> None:
         optional = parameter.default is not parameter.empty or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
         has = f", which has {', '.join(axes)}" if axes else ""
         if not optional and parameter.name not in factory.arguments and parameter.name not in axes:
-            way = f"put it in the grid{has}" if "ArrayLike" in str(parameter.annotation) else "give it to the problem, if it shares it"
+            kind = parameter.annotation
+            one_number = kind in (parameter.empty, float) or not isinstance(kind, type)  # not a size, a network or an oracle
+            way = f"put it in the grid{has}" if one_number else "give it to the problem, if it shares it"
             raise ValueError(f"{name} needs {parameter.name!r}: fix it with functools.partial or {way}")
