@@ -33,7 +33,7 @@ _CPU_OPTIONS = {
 }
 _LANE_ROUNDS_PER_CALL = 2e7
 _MOST_KEPT = 128
-"""Executables that a process keeps. Each takes some hundred memory maps, of which Linux gives a process 65,530."""
+"""Executables that a process keeps. Each takes 200 memory maps or more, of which Linux gives a process 65,530."""
 
 Report = Callable[[str, int], None]
 Names = tuple[tuple[str, ...], tuple[str, ...]]

@@ -156,7 +156,7 @@ def judge(seen: Transcripts, *, delta: float | None = None, confidence: float = 
 
 def _hint(seen: Transcripts) -> str:
     if all(np.ptp(world, axis=0).max(initial=0.0) == 0 for world in seen.worlds) and np.array_equal(seen.worlds[0][0], seen.worlds[1][0]):
-        return "nothing that was seen ever varies: a longer horizon may show more, for federated policies see federated.epochs.first_epoch"
+        return "nothing that was seen ever varies: a longer horizon may show more"
     if seen.present == 0:
         return "" if seen.starts_raw else "it reads no preview, so that present=0 tests nothing"
     return "it starts from a raw reply: audit present=0 too" if seen.starts_raw else ""

@@ -18,7 +18,7 @@ Bandits, arXiv 2111.01570, whose available text lacks all constants. The algorit
 is another run; an order has no constant, and may lie below what is measured.
 
 How the upper bounds come about: with probability 1 - 2 / T all means are within C(r) of the true ones in all epochs. Then the best arm
-stays, and an arm of gap D is gone after the first epoch with C(r) <= D / 4, having been pulled S(r) times by each agent. Where means
+stays, and an arm of gap D is gone after the first epoch with C(r) < D / 4, having been pulled S(r) times by each agent. Where means
 travel for d slots, agents pull arms of gaps at most 4 C(r - 1) meanwhile.
 """
 
@@ -42,8 +42,10 @@ def _at(horizon: int, means: ArrayLike, num_agents: int, epsilon: float, mode: M
     scale = mode.scale(num_agents, epsilon)
     lengths, radii = epochs(num_arms, horizon, num_agents, scale, mode, gap_guesses(None, None, horizon), single_noise=single_noise)
     reached, radii = np.cumsum(lengths)[:MOST_EPOCHS], radii[:MOST_EPOCHS]
-    last = np.array([np.argmax(radii < gap / 4.0) for gap in gaps])
-    pulled = float(np.sum(gaps * np.minimum(reached[last], horizon)))
+    gone = radii < gaps[:, None] / 4.0
+    last = np.where(gone.any(axis=1), np.argmax(gone, axis=1), MOST_EPOCHS - 1)
+    pulls = np.where(gone.any(axis=1), reached[last], horizon)  # a gap that no epoch looks for is never found
+    pulled = float(np.sum(gaps * np.minimum(pulls, horizon)))
     left = np.concatenate([[gaps.max()], np.minimum(4.0 * radii[: int(last.max())], gaps.max())])
     waited = delay * float(np.sum(left))
     return num_agents * min(pulled + waited + 2.0 * float(gaps.max()), float(gaps.max()) * horizon)

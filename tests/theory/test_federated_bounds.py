@@ -47,6 +47,13 @@ def test_measured_regret_with_a_delay_is_below():
     assert bounds[0] < bounds[1] <= bounds[0] + 16 * 15 * 3 * 0.4 * 2
 
 
+def test_a_gap_that_is_never_found_costs_every_round():
+    tiny = [0.5, 0.5 + 1e-6]
+    for mode in BOUNDS:
+        bound = getattr(theory, mode)(horizon=10**6, means=tiny, num_agents=4, epsilon=1.0)
+        assert bound == pytest.approx(4 * 1e-6 * 10**6, rel=1e-4)
+
+
 def test_orders():
     wide = {"horizon": 10**6, "means": MEANS}
     by_agents = [
