@@ -242,7 +242,7 @@ def _graphs(results: Mapping[str, xr.Dataset], scale: Scale) -> Figure:
     regret.set_xlabel("regret above that of CDP-MAB, same seeds")
     cost.legend(fontsize=8, loc="lower right")
     kinds.set_xlim(0, 1150)
-    kinds.legend(fontsize=8, loc="lower right")
+    kinds.legend(fontsize=7, loc="lower right", labelspacing=0.2)
     regret.legend(fontsize=8, loc="lower right")
     figure.suptitle(
         f"{TITLE}\nTable I for {AGENTS} agents: cost, messages, and what waiting costs at epsilon = {EPSILON:g}, {scale.seeds} seeds, "

@@ -47,6 +47,9 @@ def size(name: str, value: Any, low: int = 1, high: int | None = None) -> int:
     return number
 
 
+MOST_AGENTS = 4096
+"""The most agents of a federated bandit."""
+
 MOST_ROUNDS = 2**31 - 1
 """The most rounds, and the most entries of a stream: int32 counts them."""
 

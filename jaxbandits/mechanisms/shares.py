@@ -16,8 +16,6 @@ from jaxbandits.core import Draws
 from jaxbandits.engine import draws, lanes
 from jaxbandits.mechanisms.gamma import TRIES, gamma
 
-MOST_SHARES = 4096
-
 
 class Shares(NamedTuple):
     """How a share is made.
@@ -52,7 +50,7 @@ def laplace(*, num_shares: int) -> Shares:
     Raises:
       ValueError: if it is out of range.
     """
-    num_shares = validate.size("num_shares", num_shares, 1, MOST_SHARES)
+    num_shares = validate.size("num_shares", num_shares, 1, validate.MOST_AGENTS)
 
     def make(scale, z):
         shape = jnp.full(2, 1.0 + 1.0 / num_shares, jnp.float32)

@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 
 from jaxbandits import validate
-from jaxbandits.networks.interface import MOST_AGENTS, Network, agents, from_links
+from jaxbandits.networks.interface import Network, agents, from_links
 
 _TRIES = 1000
 
@@ -177,5 +177,5 @@ def _simple(matrix: np.ndarray) -> bool:
 
 
 def _check_nodes(name: str, count: int) -> None:
-    if not 1 <= count <= MOST_AGENTS:
-        raise ValueError(f"{name} must have from 1 to {MOST_AGENTS} agents; got {count}")
+    if not 1 <= count <= validate.MOST_AGENTS:
+        raise ValueError(f"{name} must have from 1 to {validate.MOST_AGENTS} agents; got {count}")

@@ -10,8 +10,6 @@ from scipy.sparse import csgraph
 
 from jaxbandits import validate
 
-MOST_AGENTS = 4096
-
 
 class Network(NamedTuple):
     """An undirected graph of agents 0, 1, ..; equal if agents and links are, and hashable.
@@ -75,7 +73,7 @@ def from_links(num_agents: int, links: Iterable[tuple[int, int]]) -> Network:
 
 def agents(num_agents: Any, low: int = 1) -> int:
     """A number of agents, checked."""
-    return validate.size("num_agents", num_agents, low, MOST_AGENTS)
+    return validate.size("num_agents", num_agents, low, validate.MOST_AGENTS)
 
 
 def checked(network: Any, num_agents: int, *, connected: bool) -> Network:

@@ -32,8 +32,6 @@ from jaxbandits.theory.armed_local import gaps_of
 from jaxbandits.theory.cascade import Curve, log_horizon
 from jaxbandits.theory.federated_epochs import CALIBRATED, MOST_EPOCHS, PAPER, SOUND, Mode, epochs, gap_guesses
 
-MOST_AGENTS = 4096
-
 
 def _at(horizon: int, means: ArrayLike, num_agents: int, epsilon: float, mode: Mode, delay: int, single_noise: bool) -> float:
     gaps, num_arms = gaps_of(means), len(np.asarray(means))
@@ -55,7 +53,7 @@ def _curve(
     horizon: ArrayLike, means: ArrayLike, num_agents: int, epsilon: float, delay: int, mode: Mode, *, single_noise: bool = False
 ) -> Curve:
     log_horizon(horizon)
-    num_agents = validate.size("num_agents", num_agents, 1, MOST_AGENTS)
+    num_agents = validate.size("num_agents", num_agents, 1, validate.MOST_AGENTS)
     delay = validate.size("delay", delay, 0)
     validate.epsilon(epsilon)
     rounds = np.asarray(horizon, np.float64)
@@ -139,7 +137,7 @@ def cdp_mab_printed(*, horizon: ArrayLike, means: ArrayLike, num_agents: int, ep
       ValueError: if an argument is out of range.
     """
     validate.epsilon(epsilon)
-    num_agents = validate.size("num_agents", num_agents, 1, MOST_AGENTS)
+    num_agents = validate.size("num_agents", num_agents, 1, validate.MOST_AGENTS)
     log_t = log_horizon(horizon)
     by_noise = len(np.asarray(means)) * log_t**1.5 / (epsilon * math.sqrt(num_agents))
     return np.maximum(float(np.sum(1.0 / gaps_of(means))) * log_t, by_noise)
@@ -157,7 +155,7 @@ def regime_switch_printed(*, horizon: ArrayLike, num_agents: int, epsilon: float
       ValueError: if an argument is out of range.
     """
     validate.epsilon(epsilon)
-    return epsilon * math.sqrt(validate.size("num_agents", num_agents, 1, MOST_AGENTS)) / np.sqrt(log_horizon(horizon))
+    return epsilon * math.sqrt(validate.size("num_agents", num_agents, 1, validate.MOST_AGENTS)) / np.sqrt(log_horizon(horizon))
 
 
 def communication_rounds(smallest_gap: float) -> int:
@@ -184,7 +182,7 @@ def server_cost(*, num_agents: int, price: float = 1.0) -> float:
       ValueError: if an argument is out of range.
     """
     validate.scale("price", price)
-    return price * validate.size("num_agents", num_agents, 1, MOST_AGENTS)
+    return price * validate.size("num_agents", num_agents, 1, validate.MOST_AGENTS)
 
 
 def graph_cost_printed(*, diameter: int, num_links: int, price: float = 1.0) -> float:

@@ -13,12 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxbandits import validate
 from jaxbandits.core import Claim, Policy, PyTree, StretchPolicy
 from jaxbandits.engine import draws, lanes, linalg
 from jaxbandits.theory.federated_epochs import MOST_EPOCHS
 from jaxbandits.turns import Pulls, arm_in_turn, pulled
 
-_FOREVER = np.int32(2**31 - 1)
+_FOREVER = np.int32(validate.MOST_ROUNDS)
 
 
 class FederatedState(NamedTuple):
@@ -76,10 +77,11 @@ class Rules(NamedTuple):
 _count = lanes.lanes_last(lambda left: jnp.sum(left, axis=0, dtype=jnp.int32))
 _largest = lanes.lanes_last(lambda values: jnp.max(values, axis=0))
 _times = lanes.elementwise(lambda length, number: jnp.where(length > _FOREVER // number, _FOREVER, length * number))
-_masked = lanes.elementwise(lambda mask, values, otherwise: jnp.where(mask, values, otherwise))
 _choose = lanes.elementwise(lambda condition, new, old: jnp.where(condition, new, old))
 _noisy = lanes.elementwise(lambda ones, noise: ones.astype(jnp.float32) + noise)
-_is = lanes.elementwise(lambda arm, best: arm == best)
+_is = lanes.elementwise(lambda a, b: a == b)
+_less = lanes.elementwise(lambda a, b: a < b)
+_scaled = lanes.elementwise(lambda noise, scale: noise * scale)
 
 
 @lanes.lanes_last
@@ -113,10 +115,7 @@ def _taking_part(rules: Rules, noise: Array) -> Array:
     if rules.num_noises == 1:
         return noise
     agent = jnp.arange(rules.num_noises, dtype=jnp.float32)[:, None]
-    return _masked(_less(agent, rules.participants), noise, jnp.float32(0.0))
-
-
-_less = lanes.elementwise(lambda a, b: a < b)
+    return _choose(_less(agent, rules.participants), noise, jnp.float32(0.0))
 
 
 @lanes.elementwise
@@ -166,16 +165,13 @@ def _explored(rules: Rules, state: FederatedState, ones: Array, noise: Array) ->
     if rules.waits:
         seen = _noisy(ones, noise) if rules.private_wait else ones
         least = jnp.float32(-np.inf) if rules.private_wait else jnp.int32(-1)
-        own = _best_arms(_masked(state.left[None], seen, least))
+        own = _best_arms(_choose(state.left[None], seen, least))
     return state._replace(pulls=length, ones=ones, noise=noise, own=own)
-
-
-_scaled = lanes.elementwise(lambda noise, scale: noise * scale)
 
 
 def _decided(rules: Rules, state: FederatedState) -> FederatedState:
     """Communication is over: arms are dropped, all but the best if no more communication is allowed."""
-    mean = _masked(state.left, means(rules, state), jnp.float32(-np.inf))
+    mean = _choose(state.left, means(rules, state), jnp.float32(-np.inf))
     radius = lanes.take(rules.radii, jnp.minimum(state.epoch, MOST_EPOCHS)[None] - 1)[0]
     left = _near(mean, _largest(mean), state.left, radius)
     best = _is(jnp.arange(rules.num_arms, dtype=jnp.int32), lanes.top_k(mean, 1)[0])
@@ -210,9 +206,7 @@ def slot_by_slot(rules: Rules) -> tuple[Callable, Callable, Callable]:
         ones=jnp.zeros((rules.num_agents, rules.num_arms), jnp.int32),
         noise=jnp.zeros((rules.num_noises, rules.num_arms), jnp.float32),
     )
-    hit = lanes.elementwise(lambda number, arm: number == arm)
     gained = lanes.elementwise(lambda hit, waiting, rewards, ones: jnp.where(hit & ~waiting, ones + rewards, ones))
-    newest = lanes.elementwise(lambda hit, new, old: jnp.where(hit, new, old))
 
     def close(state: FederatedState, *of_lane: Array) -> FederatedState:
         own = rules._replace(**dict(zip(_OF_LANE, of_lane, strict=True)))
@@ -223,11 +217,11 @@ def slot_by_slot(rules: Rules) -> tuple[Callable, Callable, Callable]:
 
     def update(state, t, action, rewards, z):
         stretch = _plan(rules, state)
-        here = hit(jnp.arange(rules.num_arms, dtype=jnp.int32), arm_in_turn(state.left, state.slots.slot))[None]
+        here = _is(jnp.arange(rules.num_arms, dtype=jnp.int32), arm_in_turn(state.left, state.slots.slot))[None]
         slots = Slots(
             slot=state.slots.slot + 1,
             ones=gained(here, state.waiting, rewards[:, None], state.slots.ones),
-            noise=newest(here, z["noise"][:, None], state.slots.noise),
+            noise=_choose(here, z["noise"][:, None], state.slots.noise),
         )
         of_lane = (getattr(rules, name) for name in _OF_LANE)
         return lanes.where_any(slots.slot == stretch.slots, close, state._replace(slots=slots), *of_lane)
