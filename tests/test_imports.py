@@ -28,10 +28,13 @@ ALLOWED = {
     "factories": {"core", "identity"},
     "privacy": {"core", "validate", "engine", "mechanisms", "factories", "identity"},
     "study": {"core", "validate", "factories", "identity"},
-    "store": {"core", "validate", "study"},
+    "jobs": {"core", "engine", "study"},
+    "unfinished": {"engine", "jobs"},
+    "store": {"jobs", "study", "unfinished"},
+    "workers": {"engine"},
     "stats": {"core", "validate"},
     "dataset": {"core", "study"},
-    "run": {"core", "validate", "engine", "study", "store", "dataset"},
+    "run": {"validate", "engine", "study", "jobs", "store", "workers", "dataset"},
     "plot": {"core", "validate", "stats", "privacy"},
 }
 OUTERMOST = {"cli", "__init__", "__main__"}

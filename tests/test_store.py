@@ -46,13 +46,13 @@ def fresh():
 def lanes_run(monkeypatch):
     """Counts the lanes that are run from now on."""
     ran = []
-    original = tiles.run_tile
+    original = tiles.advance_tile
 
     def counting(program, lanes, *args):
         ran.append(len(lanes.replica))
         return original(program, lanes, *args)
 
-    monkeypatch.setattr(tiles, "run_tile", counting)
+    monkeypatch.setattr(tiles, "advance_tile", counting)
     return ran
 
 
@@ -75,7 +75,7 @@ def test_more_seeds_top_up(tmp_path, fresh, monkeypatch):
 
 
 def test_an_interrupted_run_loses_nothing_finished(tmp_path, fresh, monkeypatch):
-    original, done = tiles.run_tile, []
+    original, done = tiles.advance_tile, []
 
     def failing(*args):
         if len(done) == 2:
@@ -84,7 +84,7 @@ def test_an_interrupted_run_loses_nothing_finished(tmp_path, fresh, monkeypatch)
         return done[-1]
 
     with monkeypatch.context() as patch:
-        patch.setattr(tiles, "run_tile", failing)
+        patch.setattr(tiles, "advance_tile", failing)
         with pytest.raises(KeyboardInterrupt):
             run(study(), store=tmp_path / "s", max_tile=16, progress=False)
     ran = lanes_run(monkeypatch)
@@ -167,14 +167,111 @@ def test_results_of_other_numbers_are_refused(tmp_path, monkeypatch):
         run(study(seeds=30), store=tmp_path / "s", progress=False)
 
 
-def test_a_damaged_chunk_is_named(tmp_path, fresh):
+def flip(path, at):
+    """One bit, as a disk does it."""
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(bytes(content))
+
+
+CHUNK = "ucb/regret/c/0/0"
+DAMAGE = {
+    "cut off": (CHUNK, lambda path: path.write_bytes(path.read_bytes()[:20])),
+    "empty": (CHUNK, lambda path: path.write_bytes(b"")),
+    "one bit": (CHUNK, lambda path: flip(path, -30)),
+    "one bit of a metric": ("F/counts/c/1/0/0/0", lambda path: flip(path, 40)),
+    "description": ("F/regret/zarr.json", lambda path: path.write_text("[1]")),
+    "description of a policy": ("F/zarr.json", lambda path: path.write_text("{")),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_named_and_repaired_on_request(tmp_path, fresh, damage, monkeypatch):
     run(study(), store=tmp_path / "s", progress=False)
-    chunk = tmp_path / "s" / "ucb" / "regret" / "c" / "0" / "0"
-    chunk.write_bytes(chunk.read_bytes()[:20])
-    with pytest.raises(ValueError, match=r"store is damaged at '.*/s/ucb', remove that directory"):
-        run(study(), store=tmp_path / "s", progress=False)
-    shutil.rmtree(tmp_path / "s" / "ucb")
+    place, harm = DAMAGE[damage]
+    harm(tmp_path / "s" / place)
+    named = place if "/c/" in place else place.split("/")[0]
+    for _ in range(2):  # looking does not change it
+        with pytest.raises(ValueError, match=f"store is damaged at '.*/s/{named}', run with repair=True to remove that and run it again"):
+            run(study(), store=tmp_path / "s", progress=False)
+    ran = lanes_run(monkeypatch)
+    xr.testing.assert_identical(run(study(), store=tmp_path / "s", progress=False, repair=True), fresh)
+    assert sum(ran) == {"ucb": 32, "F": 32 if "/c/" in place else 48}[place.split("/")[0]]  # its lanes and no others, filled up
+    ran.clear()
     xr.testing.assert_identical(run(study(), store=tmp_path / "s", progress=False), fresh)
+    assert ran == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"), [({"repair": 1}, "repair must be True or False; got 1"), ({"repair": True}, "with a store")]
+)
+def test_repair_is_checked(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        run(study(), progress=False, **arguments)
+
+
+def cut_off(monkeypatch, after):
+    """Interrupts a run when its tiles have played so many rounds; what was played."""
+    original, played = tiles.advance_tile, []
+
+    def advance(program, lanes, checkpoints, device, report, before, seconds):
+        played.append(original(program, lanes, checkpoints, device, report, before, 0.0))  # a pause after each call
+        if played[-1].done >= after:
+            raise KeyboardInterrupt
+        return played[-1]
+
+    monkeypatch.setattr(tiles, "advance_tile", advance)
+    monkeypatch.setattr(tiles, "_LANE_ROUNDS_AT_FIRST", 200.0)
+    return played
+
+
+def test_a_tile_goes_on_inside_its_horizon(tmp_path, fresh, monkeypatch):
+    one = {"policies": {"F": policies.first_ldp_ucb1}, "seeds": 3, "grid": {"epsilon": [2.0]}}
+    with monkeypatch.context() as patch:
+        played = cut_off(patch, after=40)
+        with pytest.raises(KeyboardInterrupt):
+            run(study(**one), store=tmp_path / "s", progress=False)
+    kept = list((tmp_path / "s" / ".unfinished").iterdir())
+    assert len(kept) == 1
+    stopped = played[-2].done  # the last was lost
+    assert 12 <= stopped < 60
+    begun, original = [], tiles.advance_tile
+
+    def advance(*args):
+        begun.append(args[5])
+        return original(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tiles, "advance_tile", advance)
+        result = run(study(**one), store=tmp_path / "s", progress=False)
+    xr.testing.assert_equal(result, fresh.sel(policy=["F"], epsilon=[2.0]).isel(seed=slice(3)))
+    assert [before.done for before in begun] == [stopped]
+    assert list((tmp_path / "s" / ".unfinished").iterdir()) == []
+
+
+@pytest.mark.parametrize("change", ["seeds", "another version", "damaged"])
+def test_what_was_cut_off_is_used_only_where_it_belongs(tmp_path, fresh, change, monkeypatch):
+    one = {"policies": {"F": policies.first_ldp_ucb1}, "grid": {"epsilon": [2.0]}, "seeds": 10}
+    with monkeypatch.context() as patch:
+        cut_off(patch, after=40)
+        with pytest.raises(KeyboardInterrupt):
+            run(study(**one), store=tmp_path / "s", progress=False)
+    (kept,) = (tmp_path / "s" / ".unfinished").iterdir()
+    ran = lanes_run(monkeypatch)
+    if change == "seeds":
+        few = run(study(**{**one, "seeds": 3}), store=tmp_path / "s", progress=False)
+        xr.testing.assert_equal(few, fresh.sel(policy=["F"], epsilon=[2.0]).isel(seed=slice(3)))
+        assert kept.exists(), "seeds that are not asked for now may be asked for later"
+    if change == "another version":
+        monkeypatch.setattr("importlib.metadata.version", lambda name: "0")
+    if change == "damaged":
+        flip(kept, 1000)
+        with pytest.raises(ValueError, match=r"store is damaged at '.*/s/.unfinished/.*npz', run with repair=True to begin that tile"):
+            run(study(**one), store=tmp_path / "s", progress=False)
+    result = run(study(**one), store=tmp_path / "s", progress=False, repair=change == "damaged")
+    np.testing.assert_array_equal(result["regret"], fresh["regret"].sel(policy=["F"], epsilon=[2.0]).isel(seed=slice(10)))
+    assert sum(ran) == (32 if change == "seeds" else 16)
+    assert not kept.exists()
 
 
 def test_something_else_is_refused(tmp_path):

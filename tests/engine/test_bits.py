@@ -96,7 +96,8 @@ def test_chunk(chunk):
 
 
 def test_calls_between_checkpoints(monkeypatch, whole):
-    monkeypatch.setattr(tiles, "_LANE_ROUNDS_PER_CALL", 500.0)  # many calls a tile instead of one
+    monkeypatch.setattr(tiles, "_LANE_ROUNDS_AT_FIRST", 500.0)  # many calls a tile instead of one
+    monkeypatch.setattr(tiles, "_SECONDS_PER_CALL", 0.0)
     same(run(study(seeds=5), progress=False)["regret"], whole.isel(seed=slice(5)))
 
 
@@ -112,14 +113,19 @@ def test_tiles_share_the_work_evenly(num_lanes, workers, bytes_per_lane):
         assert turns * size <= num_lanes / workers + turns * tiles.WIDTH
 
 
-def test_schedule_keeps_every_checkpoint_once():
-    for horizon, lanes in [(1, 16), (10, 512), (100_000, 512), (1_000_000, 512), (2**31 - 1024, 16)]:
-        checkpoints = np.array(log_checkpoints(horizon))
-        calls = tiles.schedule(checkpoints, lanes)
-        flat = calls.ravel()
-        assert np.all(np.diff(flat) >= 0)
-        assert flat[-1] == horizon
-        assert np.all(np.isin(checkpoints, flat))
+@pytest.mark.parametrize(("horizon", "rounds"), [(1, 1), (10, 3), (100_000, 7_000), (2**31 - 1024, 2**28), (500, 10**9)])
+def test_calls_stop_at_every_checkpoint_once(horizon, rounds):
+    checkpoints = np.array(log_checkpoints(horizon))
+    stops, done, seen = tiles.most_stops(checkpoints), 0, []
+    while done < horizon:
+        ahead = tiles.stops_ahead(checkpoints, done, rounds, stops)
+        assert len(ahead) == stops
+        assert ahead.dtype == np.int32
+        assert ahead[0] > done
+        assert done < ahead[-1] <= done + rounds
+        seen += sorted(set(ahead.tolist()) & set(checkpoints.tolist()))
+        done = int(ahead[-1])
+    assert seen == checkpoints.tolist()
 
 
 def test_policies_and_grid_points_meet_the_same_users():
