@@ -10,7 +10,7 @@ import functools
 import importlib.metadata
 import pickle
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import cloudpickle
@@ -99,7 +99,8 @@ class Workers:
             seconds = _PATIENCE if keeps else float("inf")
             return self._executor.submit(tiles.advance_tile, self._programs[policy], lanes, checkpoints, turn, report, before, seconds)
         task = Task(self._shipped[policy], lanes, checkpoints, turn, before, _versions(), compiled.folder())
-        return self._executor.submit(serve, task, _PATIENCE)
+        with _told_if_broken():
+            return self._executor.submit(serve, task, _PATIENCE)
 
     def result(self, future: concurrent.futures.Future) -> tiles.Played:
         """What a tile has played.
@@ -111,16 +112,25 @@ class Workers:
         if self.here:
             return future.result()
         try:
-            found = future.result()
-        except concurrent.futures.BrokenExecutor as error:
-            raise concurrent.futures.BrokenExecutor(
-                f"a worker died, and this executor cannot be used again; with a store nothing that was finished is lost: {error}"
-            ) from error
+            with _told_if_broken():
+                found = future.result()
+        except concurrent.futures.BrokenExecutor:
+            raise
         except (Exception, concurrent.futures.CancelledError) as error:  # each library has its own for a worker that is gone
             raise Lost from error
         if isinstance(found, tiles.Played):
             return found
         raise found
+
+
+@contextlib.contextmanager
+def _told_if_broken() -> Iterator[None]:
+    try:
+        yield
+    except concurrent.futures.BrokenExecutor as error:
+        raise concurrent.futures.BrokenExecutor(
+            f"a worker died, and this executor cannot be used again; with a store nothing that was finished is lost: {error}"
+        ) from error
 
 
 def _at_a_time() -> int:

@@ -1,9 +1,12 @@
 """Running policies, and drawing what they did."""
 
+import concurrent.futures
+import contextlib
 import dataclasses
 import json
 import pathlib
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 import tyro
@@ -30,6 +33,12 @@ class Run(Chosen):
     """Number of seeds."""
     store: pathlib.Path | None = None
     """Directory for the results; running again finishes what is missing, and more seeds top it up."""
+    repair: bool = False
+    """Remove what is damaged in the store, and run it again."""
+    cluster: str = ""
+    """Address of a Dask scheduler, such as tcp://127.0.0.1:8786, whose workers are to run it; they need the same versions."""
+    compiled: pathlib.Path | None = None
+    """Directory where compiled programs are kept for the next run, and for the workers of a cluster if they see it."""
     save: pathlib.Path | None = None
     """Write the Dataset as NetCDF 3 for `jaxbandits plot`, xarray or other tools."""
     plot: pathlib.Path | None = None
@@ -42,7 +51,8 @@ class Run(Chosen):
         study = self.study()
         for name, path in (("plot", self.plot), ("save", self.save)):
             _check_path(name, path)
-        dataset = run(study, store=self.store, progress=self.progress)
+        with _executor(self.cluster) as executor:
+            dataset = run(study, store=self.store, executor=executor, progress=self.progress, repair=self.repair, compiled=self.compiled)
         _report(dataset, study, as_json=self.json)
         if self.save:
             dataset.to_netcdf(self.save, engine="scipy")
@@ -75,6 +85,24 @@ class Plot:
         dataset = saved(self.dataset)
         _check_path("plot", self.out)
         _draw(dataset, self.out)
+
+
+@contextlib.contextmanager
+def _executor(cluster: str) -> Iterator[concurrent.futures.Executor | None]:
+    """The workers of a cluster; None if it is none."""
+    if not cluster:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ImportError(f"cluster needs Dask: pip install 'jaxbandits[cluster]'; {error}") from error
+    try:
+        client = Client(cluster, timeout="10s", set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"cluster must be the address of a Dask scheduler that runs; got {cluster!r}: {error}") from error
+    with client:
+        yield client.get_executor()
 
 
 def saved(path: pathlib.Path) -> xr.Dataset:
