@@ -1,7 +1,10 @@
 """Arrows between the rooms of the package go one way."""
 
 import ast
+import os
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -81,3 +84,15 @@ def test_nothing_imports_the_experiments():
 def test_no_file_is_long():
     long = {str(p.relative_to(ROOT)): n for p in ROOT.rglob("*.py") if (n := len(p.read_text().splitlines())) > 300}
     assert not long
+
+
+def test_importing_does_not_start_jax():
+    """What JAX is set to before it starts, such as its number of devices, can be set after the import."""
+    lines = (
+        "import jax, jaxbandits, jaxbandits.plot, jaxbandits.cli",
+        "jax.config.update('jax_num_cpu_devices', 3)",
+        "print(jax.device_count())",
+    )
+    script = "; ".join(lines)
+    done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "JAX_PLATFORMS": "cpu"}, capture_output=True, text=True)
+    assert done.stdout.strip() == "3", done.stderr

@@ -30,10 +30,15 @@ def unfenced() -> Iterator[None]:
 
 def fence(function: Callable) -> Callable:
     """``function`` as a computation of its own, into and out of which nothing is fused on CPU; the identity elsewhere."""
-    if not _FENCES.get() or jax.default_backend() != "cpu":
-        return function
     compiled = jax.jit(function)
-    return lambda *args: set_xla_metadata(compiled(*args), inlineable="false")
+
+    def fenced(*args):
+        # Asked when it is called, since asking starts JAX, and some fences are made when a module is imported.
+        if not _FENCES.get() or jax.default_backend() != "cpu":
+            return function(*args)
+        return set_xla_metadata(compiled(*args), inlineable="false")
+
+    return fenced
 
 
 def once(tree: PyTree) -> PyTree:
