@@ -174,3 +174,69 @@ def test_contextual_and_convex_policies(command):
         status, _, err = command(*words, *wrong)
         assert status != 0
         assert said in err
+
+
+STUDIES = """
+from functools import partial
+import jaxbandits as jb
+from jaxbandits.policies import cascade
+
+def mine(*, num_items, list_len):
+    return cascade.cascade_ucb1(num_items=num_items, list_len=list_len)
+
+problem = partial(jb.problems.cascade, list_len=2)
+both = {"mine": mine, "F": cascade.first_ldp_ucb1}
+means = {"few": jb.problems.linear(4), "many": jb.problems.linear(6)[:4]}
+first = jb.Study(problem=problem, policies=both, grid={"epsilon": [0.5, 2.0], "means": means}, seeds=3, horizon=50)
+"""
+
+
+@pytest.fixture
+def studies(tmp_path):
+    path = tmp_path / "studies.py"
+    path.write_text(STUDIES)
+    return path
+
+
+def test_a_study_of_a_file(command, studies, tmp_path):
+    status, out, err = command("run", studies, "--no-progress", "--plot", tmp_path / "p.png", "--store", tmp_path / "s")
+    assert status == 0, err
+    assert err.splitlines()[-1] == f"wrote {tmp_path / 'p.png'}, at means few"
+    lines = out.splitlines()
+    assert lines[0] == "after 50 rounds, 3 seeds:"
+    assert lines[1].split() == ["policy", "epsilon", "means", "regret", "s.e.", "claim"]
+    assert [line.split()[:3] for line in lines[2:4]] == [["mine", "-", "few"], ["mine", "-", "many"]]
+    assert lines[-1].endswith("2-LDP")
+    assert len(lines) == 2 + 2 + 4
+    more = command("run", f"{studies}:first", "--no-progress", "--seeds", 5, "--store", tmp_path / "s")[1]
+    assert more.startswith("after 50 rounds, 5 seeds:")
+
+
+@pytest.mark.parametrize(
+    ("written", "words", "message"),
+    [
+        (STUDIES, ["--epsilon", 1], "epsilon is said by the study of the file; got (1.0,)"),
+        (STUDIES, ["--policies", "ucb1"], "policies is said by the study of the file; got ('ucb1',)"),
+        (
+            STUDIES + "second = jb.Study(problem=problem, policies=both, grid={**first.grid, 'epsilon': [1]})",
+            [],
+            "it has first, second; got",
+        ),
+        ("x = 1", [], "it has none; got"),
+        ("import nothing_like_it", [], "study must be in a file that runs; in "),
+        ("def (", [], "study must be in a file that runs; in "),
+    ],
+)
+def test_bad_files(command, studies, written, words, message):
+    studies.write_text(written)
+    status, _, err = command("run", studies, "--no-progress", *words)
+    assert status == 2
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("place", ["nowhere.py", "studies", "studies.py:none:"])
+def test_no_file(command, place):
+    status, _, err = command("run", place, "--no-progress")
+    assert status == 2
+    assert "study must be a Python file with a study in it, such as studies.py or studies.py:first; got" in err

@@ -79,6 +79,8 @@ class Chosen:
         return {name: functools.partial(POLICIES[name], **{k: v for k, v in fixed.items() if k in takers[name]}) for name in self.policies}
 
     def _check_names(self) -> None:
+        if not self.policies:
+            raise ValueError("policies must name at least one of `jaxbandits list`, such as --policies laplace_ucb; got none")
         for name in self.policies:
             if name not in POLICIES:
                 close = difflib.get_close_matches(name, POLICIES, n=1)

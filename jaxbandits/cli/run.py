@@ -7,12 +7,14 @@ import json
 import pathlib
 import sys
 from collections.abc import Iterator
+from typing import Annotated
 
 import numpy as np
 import tyro
 import xarray as xr
 
 from jaxbandits.cli.chosen import Chosen
+from jaxbandits.cli.file import study_in
 from jaxbandits.dataset import claims
 from jaxbandits.run import run
 from jaxbandits.study import Study
@@ -20,17 +22,22 @@ from jaxbandits.study import Study
 
 @dataclasses.dataclass(frozen=True)
 class Run(Chosen):
-    """Runs policies of one family, on a problem that they play, and prints the final regret of each.
+    """Runs policies of one family, on a problem that they play, or the study of a Python file, and prints the final regret of each.
 
-    Example: jaxbandits run --policies laplace_ucb first_ldp_kl_ucb --epsilon 0.5 1 2 --seeds 50 --plot regret.png
+    Examples: jaxbandits run --policies laplace_ucb first_ldp_kl_ucb --epsilon 0.5 1 2 --seeds 50 --plot regret.png;
+    jaxbandits run studies.py:first --store results/first --cluster tcp://127.0.0.1:8786
     """
 
+    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="STUDY")] = ""
+    """A Python file with a jaxbandits.Study, or FILE:NAME if it has several, in place of the options that describe one."""
+    policies: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]")] = ()
+    """Policies, as `jaxbandits list` names them."""
     epsilon: tuple[float, ...] = ()
     """Privacy levels to sweep, for the policies that have one."""
     horizon: int = 100_000
     """Number of rounds."""
-    seeds: int = 20
-    """Number of seeds."""
+    seeds: int | None = None
+    """Number of seeds, 20 unless the file says another."""
     store: pathlib.Path | None = None
     """Directory for the results; running again finishes what is missing, and more seeds top it up."""
     repair: bool = False
@@ -48,7 +55,7 @@ class Run(Chosen):
 
     def __call__(self) -> None:
         """Runs, prints, draws."""
-        study = self.study()
+        study = self.written() if self.file else self.described()
         for name, path in (("plot", self.plot), ("save", self.save)):
             _check_path(name, path)
         with _executor(self.cluster) as executor:
@@ -59,13 +66,22 @@ class Run(Chosen):
         if self.plot:
             _draw(dataset, self.plot)
 
-    def study(self) -> Study:
+    def written(self) -> Study:
+        """The study of the file."""
+        said = {field.name for field in dataclasses.fields(Chosen)} - {"json"} | {"epsilon", "horizon"}
+        for field in dataclasses.fields(self):
+            if field.name in said and getattr(self, field.name) != field.default:
+                raise ValueError(f"{field.name} is said by the study of the file; got {getattr(self, field.name)!r}")
+        study = study_in(self.file)
+        return study if self.seeds is None else dataclasses.replace(study, seeds=self.seeds)
+
+    def described(self) -> Study:
         """The study that the options describe."""
         return Study(
             problem=self.problem(),
             policies=self.factories(self.epsilon),
             grid={"epsilon": self.epsilon} if self.epsilon else {},
-            seeds=self.seeds,
+            seeds=20 if self.seeds is None else self.seeds,
             horizon=self.horizon,
             seed=self.seed,
         )
@@ -137,13 +153,13 @@ def _draw(dataset: xr.Dataset, path: pathlib.Path) -> None:
 
     if not {"regret", "claim"} <= set(dataset.variables):
         raise ValueError("dataset must be one that `jaxbandits run --save` wrote")
-    swept = [d for d in dataset["regret"].dims if d not in ("policy", "seed", "round")]
-    if swept and dataset.sizes[swept[0]] > 1:
-        ax = plot.regret_against(dataset, str(swept[0]))
-    else:
-        ax = plot.regret(dataset.isel(dict.fromkeys(swept, 0)))
-    plot.save(ax, path)
-    print(f"wrote {path}", file=sys.stderr)
+    axes = [str(d) for d in dataset["regret"].dims if d not in ("policy", "seed", "round")]
+    against = next((a for a in axes if dataset.sizes[a] > 1 and dataset[a].dtype.kind in "iuf"), None)
+    others = [axis for axis in axes if axis != against]
+    dataset = dataset.isel(dict.fromkeys(others, 0))
+    plot.save(plot.regret_against(dataset, against) if against else plot.regret(dataset), path)
+    first = "".join(f", at {axis} {dataset[axis].item()}" for axis in others)
+    print(f"wrote {path}{first}", file=sys.stderr)
 
 
 def _report(dataset: xr.Dataset, study: Study, *, as_json: bool) -> None:
@@ -160,9 +176,15 @@ def _report(dataset: xr.Dataset, study: Study, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps([{k: None if v != v else v for k, v in row.items()} for row in rows], indent=1))
         return
-    wide = max(len(row["policy"]) for row in rows)
-    print(f"after {study.rounds[-1]:,} rounds, {study.seeds} seeds:")
-    print(f"{'policy':{wide}}  {'epsilon':>8}  {'regret':>12}  {'s.e.':>9}  claim")
+    axes = list(study.axes) or ["epsilon"]
+    lines = [{"policy": "policy", **{axis: axis for axis in axes}}]
     for row in rows:
-        level = f"{row['epsilon']:g}" if "epsilon" in row else "-"
-        print(f"{row['policy']:{wide}}  {level:>8}  {row['regret']:12,.1f}  {row['standard_error']:9.1f}  {row['claim']['label']}")
+        at = {axis: row.get(axis, "-") for axis in axes}
+        lines.append({"policy": row["policy"], **{k: f"{v:g}" if isinstance(v, float) else str(v) for k, v in at.items()}})
+    wide = {name: max(len(line[name]) for line in lines) for name in lines[0]}
+    numbers = [f"{'regret':>12}  {'s.e.':>9}  claim"]
+    numbers += [f"{row['regret']:12,.1f}  {row['standard_error']:9.1f}  {row['claim']['label']}" for row in rows]
+    print(f"after {study.rounds[-1]:,} rounds, {study.seeds} seeds:")
+    for line, right in zip(lines, numbers, strict=True):
+        left = [f"{text:{wide[name]}}" if name == "policy" else f"{text:>{max(wide[name], 8)}}" for name, text in line.items()]
+        print("  ".join([*left, right]))
