@@ -1,7 +1,8 @@
 """``python -m experiments.benchmarks``: how fast the engine is, as ratios measured in one run.
 
 Prints a table: medians of interleaved repeats, the smallest and the largest, and what the project set out to reach. Give it an
-idle machine and about three minutes.
+idle machine and about ten minutes. What was measured once can be printed, drawn, kept and compared later: ``--json FILE`` writes
+it, ``--load FILE`` reads it.
 """
 
 import dataclasses
@@ -12,13 +13,13 @@ from typing import Annotated, Any
 
 import tyro
 
-from experiments.benchmarks import measure, rows, table
-from experiments.benchmarks.rows import FULL, QUICK, Sizes
+from experiments.benchmarks import kept, measure, rows, table
+from experiments.benchmarks.jobs import FULL, QUICK, Sizes
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What to measure."""
+    """What to measure, and what to do with it."""
 
     full: bool = False
     """Up to a million rounds."""
@@ -26,28 +27,51 @@ class Options:
     """How often to measure each."""
     json: Path | None = None
     """Where to write the numbers, each repeat of them."""
+    load: Path | None = None
+    """What --json wrote, instead of measuring."""
+    figure: Path | None = None
+    """Where to draw the scaling curves."""
+    keep: Path | None = None
+    """Where to keep the ratios, to compare later runs with."""
+    against: Path | None = None
+    """What --keep wrote, to compare with."""
     only: Annotated[tuple[str, ...], tyro.conf.arg(metavar="|".join(table.LINES))] = tuple(table.LINES)
     """Which rows."""
 
 
-def take(name: str, sizes: Sizes, where: Callable[..., Any]) -> Any:
-    """One measurement.
+def _checked(options: Options) -> None:
+    unknown = [name for name in options.only if name not in table.LINES]
+    if unknown or options.repeats < 1:
+        raise SystemExit(f"--only must be among {', '.join(table.LINES)}, and --repeats at least 1; got {unknown or options.repeats}")
+    _drawable(options, options.only)
 
-    Args:
-      name: which.
-      sizes: how much.
-      where: ``measure.in_child`` or ``measure.in_process``.
 
-    Returns:
-      its numbers, as JSON types.
-    """
-    if name in ("compile", "compile_linear"):
-        once = rows.compile_seconds if name == "compile" else rows.compile_linear
-        return [where(once, sizes, pin=False) for _ in range(sizes.compilations)]
-    if name == "memory":
-        ends = min(sizes.horizons), max(sizes.horizons)
-        return {str(horizon): where(rows.memory, sizes, horizon, pin=True) for horizon in ends}
-    return where(getattr(rows, name), sizes, pin=name not in ("threads", "federated_study"))
+def _drawable(options: Options, names: Sequence[str]) -> None:
+    if not options.figure:
+        return
+    from experiments.benchmarks import figure  # only here: every process that measures would load Matplotlib too
+
+    lacking = [name for name in figure.NEEDED if name not in names]
+    if lacking:
+        raise SystemExit(f"--figure draws the rows {', '.join(figure.NEEDED)}; not there: {', '.join(lacking)}")
+
+
+def _read(path: Path, option: str, part: str) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"{path} cannot be read: {error}") from error
+    if not isinstance(found, dict) or part not in found:
+        raise SystemExit(f"{path} must be what {option} wrote")
+    return found
+
+
+def _sizes(written: dict[str, Any]) -> Sizes:
+    def tuples(value: Any) -> Any:
+        return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+    known: dict[str, Any] = {field.name: tuples(written[field.name]) for field in dataclasses.fields(Sizes) if field.name in written}
+    return Sizes(**known)
 
 
 def main(args: Sequence[str] | None = None, sizes: Sizes | None = None, where: Callable[..., Any] = measure.in_child) -> None:
@@ -59,21 +83,34 @@ def main(args: Sequence[str] | None = None, sizes: Sizes | None = None, where: C
       where: where to measure, by default each in a process of its own.
     """
     options = tyro.cli(Options, args=args, prog="python -m experiments.benchmarks", description=__doc__)
-    unknown = [name for name in options.only if name not in table.LINES]
-    if unknown or options.repeats < 1:
-        raise SystemExit(f"--only must be among {', '.join(table.LINES)}, and --repeats at least 1; got {unknown or options.repeats}")
-    sizes = sizes or dataclasses.replace(FULL if options.full else QUICK, repeats=options.repeats)
-    machine = measure.machine()
+    _checked(options)
+    earlier = _read(options.against, "--keep", "lines") if options.against else None
+    loaded = _read(options.load, "--json", "measured") if options.load else None
+    if loaded:
+        machine, sizes = loaded["machine"], _sizes(loaded["sizes"])
+        names = [name for name in options.only if name in loaded["measured"]]
+        _drawable(options, names)
+    else:
+        machine, names = measure.machine(), options.only
+        sizes = sizes or dataclasses.replace(FULL if options.full else QUICK, repeats=options.repeats)
     print("\n".join(_about(machine)), table.HEADER, sep="\n\n", flush=True)
-    measured, lines = {}, []
-    for name in options.only:
-        measured[name] = take(name, sizes, where)
-        for line in table.LINES[name](measured[name], sizes):
-            lines.append({**line._asdict(), "what": line.what.strip()})
-            print(line, flush=True)
+    measured, lines = {}, {}
+    for name in names:
+        measured[name] = loaded["measured"][name] if loaded else rows.take(name, sizes, where)
+        lines[name] = list(table.LINES[name](measured[name], sizes))
+        print(*lines[name], sep="\n", flush=True)
     if options.json:
-        everything = {"machine": machine, "sizes": dataclasses.asdict(sizes), "measured": measured, "lines": lines}
+        written = [{"row": name, **line._asdict(), "what": line.what.strip()} for name in lines for line in lines[name]]
+        everything = {"machine": machine, "sizes": dataclasses.asdict(sizes), "measured": measured, "lines": written}
         options.json.write_text(json.dumps(everything, indent=1), encoding="utf-8")
+    if options.keep:
+        options.keep.write_text(kept.text(kept.summary(machine, sizes, lines)), encoding="utf-8")
+    if options.figure:
+        from experiments.benchmarks import figure
+
+        figure.scaling(measured, sizes, options.figure)
+    if earlier:
+        print("", *kept.against(machine, sizes, lines, earlier), sep="\n")
 
 
 def _about(machine: dict[str, Any]) -> list[str]:
@@ -85,6 +122,8 @@ def _about(machine: dict[str, Any]) -> list[str]:
         f"date      {machine['date']}",
         "",
         "workload A: cascade, 4 of 20 items, Algorithm 2, epsilon 1, Laplace noise at full scale, log checkpoints",
+        "workload B: the same under central privacy, Algorithm 1, a hybrid counter for each item",
+        "idiomatic JAX: vmap over a scanned step, jax.random, lax.top_k, .at[].add; LDP-LinUCB with batched LAPACK",
         f"CPU time per lane-round where not said otherwise, one thread, {pinned}",
     ]
 

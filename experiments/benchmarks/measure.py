@@ -129,7 +129,7 @@ def machine() -> dict[str, Any]:
     """The machine, the versions, the date, and how busy the machine is."""
     import jaxbandits  # the one that runs, installed or not
 
-    versions = {name: _version(name) for name in ("jax", "jaxlib", "numpy", "numba")}
+    versions = {name: _version(name) for name in ("jax", "jaxlib", "numpy", "numba", "pymab")}
     return {
         "cpu": _cpu_model(),
         "cores": cores(),

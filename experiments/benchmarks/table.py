@@ -1,10 +1,11 @@
 """From measurements to the lines of a table. What the project set out to reach stands beside what was measured, met or not."""
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
-from experiments.benchmarks.rows import Sizes
+from experiments.benchmarks.jobs import Sizes
+from experiments.benchmarks.versus import ENGINE
 
 Samples = Mapping[str, Sequence[float]]
 
@@ -19,22 +20,24 @@ class Line(NamedTuple):
     reach: str = ""
     met: bool | None = None
     note: str = ""
+    wanted: Literal["more", "less"] = "less"
 
     def __str__(self) -> str:
-        value = "" if self.value is None else f"{_number(self.value)} {self.unit}"
-        spread = " - ".join(_number(x) for x in self.spread) if self.spread else ""
+        value = "" if self.value is None else f"{number(self.value)} {self.unit}"
+        spread = " - ".join(number(x) for x in self.spread) if self.spread else ""
         verdict = {None: "", True: "ok", False: "missed"}[self.met]
         return _columns(self.what, value, spread, self.reach, verdict, self.note)
 
 
 def _columns(what: str, value: str, spread: str, reach: str, verdict: str = "", note: str = "") -> str:
-    return f"{what:<46}{value:<13}{spread:<17}{reach:<11}{verdict:<8}{note}".rstrip()
+    return f"{what:<50}{value:<13}{spread:<17}{reach:<11}{verdict:<8}{note}".rstrip()
 
 
 HEADER = _columns("", "median", "range", "reach")
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Three digits, and all digits of what is large."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
@@ -42,11 +45,16 @@ def _nanoseconds(what: str, samples: Sequence[float], note: str = "") -> Line:
     return Line(what, statistics.median(samples), "ns", (min(samples), max(samples)), note=note)
 
 
-def _times(what: str, of: Sequence[float], to: Sequence[float], least: float | None = None, note: str = "") -> Line:
+def _times(what: str, of: Sequence[float], to: Sequence[float], note: str = "") -> Line:
     """The ratio of the medians; its range is that of the ratios of neighbouring repeats."""
     value, each = statistics.median(of) / statistics.median(to), [x / y for x, y in zip(of, to, strict=False)]
-    reach, met = ("", None) if least is None else (f">= {least:g} x", value >= least)
-    return Line(what, value, "x", (min(each), max(each)), reach, met, note)
+    return Line(what, value, "x", (min(each), max(each)), note=note)
+
+
+def _faster(what: str, of: Sequence[float], to: Sequence[float], least: float | None = None) -> Line:
+    """As many times as fast, of which more is better."""
+    line = _times(what, of, to)._replace(wanted="more")
+    return line if least is None or line.value is None else line._replace(reach=f">= {least:g} x", met=line.value >= least)
 
 
 def _flat(what: str, values: Sequence[float]) -> Line:
@@ -64,68 +72,75 @@ def compilation(seconds: Sequence[tuple[float, float]], sizes: Sizes) -> Iterato
     yield Line("compile a tile, nothing cached, wall", value, "s", (min(wall), max(wall)), "< 2 s", value < 2.0, note)
 
 
-_YARDSTICKS = {
-    "idiomatic": ("idiomatic JAX: vmap, scan, jax.random, top_k", "  engine faster than idiomatic JAX by", 12.0),
-    "scalar": ("compiled scalar loop: Numba", "  engine faster than the scalar loop by", 5.0),
+WAYS = {
+    "idiomatic": ("idiomatic JAX", "idiomatic JAX"),
+    "scalar": ("scalar loop, Numba", "the scalar loop"),
+    "pymab": ("PyMAB: Rust, every round recorded and checked", "PyMAB"),
+    "numpy": ("NumPy, an epoch at a time", "NumPy"),
 }
+"""The yardsticks, by their names in measurements: what they are, and in short."""
+
+
+def _versus(what: str, result: Mapping[str, Any], least: Mapping[str, float] | None = None) -> Iterator[Line]:
+    """The engine against yardsticks, the least it should be faster by, and whether all have the same law."""
+    samples = result["nanoseconds"]
+
+    def note(name):
+        mean, error = result["regret"][name]
+        return f"regret {mean:.2f} +- {error:.2f}"
+
+    yield _nanoseconds(what, samples[ENGINE], note(ENGINE))
+    for name, (way, short) in WAYS.items():
+        if name in samples:
+            yield _nanoseconds(f"  {way}", samples[name], note(name))
+            yield _faster(f"  engine faster than {short} by", samples[name], samples[ENGINE], (least or {}).get(name))
+        elif name in result["missing"]:
+            yield Line(f"  {way}", note=f"not run: {result['missing'][name]}; pip install 'jaxbandits[bench]'")
+    yield Line("  largest difference in law", result["gap"], "s.e.", reach="<= 4", met=result["gap"] <= 4.0)
 
 
 def workload(result: Mapping[str, Any], sizes: Sizes) -> Iterator[Line]:
-    """The engine against the yardsticks."""
-    samples, regret = result["nanoseconds"], result["regret"]
-
-    def note(name):
-        mean, error = regret[name]
-        return f"regret {mean:.2f} +- {error:.2f}"
-
-    yield _nanoseconds("engine, per lane-round", samples["engine"], note("engine"))
-    for name, (what, faster, least) in _YARDSTICKS.items():
-        if name in samples:
-            yield _nanoseconds(what, samples[name], note(name))
-            yield _times(faster, samples[name], samples["engine"], least)
-        else:
-            yield Line(what, note=f"not run: {result['missing'][name]}; pip install 'jaxbandits[bench]'")
-    met = result["gap"] <= 4.0
-    yield Line(f"  largest difference in law, T = {sizes.horizon:,}", result["gap"], "s.e.", reach="<= 4", met=met)
+    """Workload A."""
+    yield from _versus(f"A: engine, T = {sizes.horizon:,}", result, {"idiomatic": 12.0, "scalar": 5.0})
 
 
-def arms(result: Mapping[str, Any], sizes: Sizes) -> Iterator[Line]:
-    """K-armed policies against plain JAX."""
-    samples = result["nanoseconds"]
-    for name, gap in result["gap"].items():
-        yield _nanoseconds(f"{name}, 20 arms", samples[name])
-        yield _nanoseconds("  the same in idiomatic JAX", samples[f"{name}, idiomatic"])
-        yield _times("  engine faster by", samples[f"{name}, idiomatic"], samples[name], 10.0)
-        yield Line(f"  difference in law, T = {sizes.horizon:,}", gap, "s.e.", reach="<= 4", met=gap <= 4.0)
+def central(result: Mapping[str, Any], sizes: Sizes) -> Iterator[Line]:
+    """Workload B."""
+    yield from _versus(f"B: engine, T = {sizes.horizon:,}", result)
+
+
+def arms(results: Mapping[str, Any], sizes: Sizes) -> Iterator[Line]:
+    """K-armed policies."""
+    for name, result in results.items():
+        yield from _versus(f"{name}, 20 arms, T = {sizes.horizon:,}", result, {"idiomatic": 10.0})
+
+
+def peer(result: Mapping[str, Any], sizes: Sizes) -> Iterator[Line]:
+    """UCB1, with another library."""
+    yield from _versus(f"ucb1, 20 arms, T = {sizes.peer_horizon:,}", result)
 
 
 _LINEAR = {"5": 5.0, "10": 5.0, "20": 3.0}
 
 
-def linear(result: Mapping[str, Any], sizes: Sizes) -> Iterator[Line]:
-    """LDP-LinUCB against plain JAX."""
-    samples = result["nanoseconds"]
-    for dim, gap in result["gap"].items():
-        yield _nanoseconds(f"ldp_linucb, 20 actions, {dim} features", samples[dim])
-        yield _nanoseconds("  the same in idiomatic JAX, with LAPACK", samples[f"{dim}, idiomatic"])
-        yield _times("  engine faster by", samples[f"{dim}, idiomatic"], samples[dim], _LINEAR.get(dim))
-        yield Line(f"  difference in law, T = {sizes.linear_horizon:,}", gap, "s.e.", reach="<= 4", met=gap <= 4.0)
+def linear(results: Mapping[str, Any], sizes: Sizes) -> Iterator[Line]:
+    """LDP-LinUCB. Plain JAX has LAPACK."""
+    for dim, result in results.items():
+        least = {"idiomatic": _LINEAR[dim]} if dim in _LINEAR else None
+        yield from _versus(f"ldp_linucb, 20 actions, {dim} features, T = {sizes.linear_horizon:,}", result, least)
 
 
 def federated_stretches(result: Mapping[str, Any], sizes: Sizes) -> Iterator[Line]:
     """A federated bandit a stretch at a time."""
     samples = result["nanoseconds"]
-    yield _nanoseconds(f"cdp_mab, {sizes.num_agents} agents, T = {sizes.federated_horizon:,}, by stretch", samples["engine"])
-    yield _nanoseconds("  the same in NumPy, an epoch at a time", samples["numpy"])
-    yield _times("  engine faster by", samples["numpy"], samples["engine"])
-    yield Line("  difference in law", result["gap"], "s.e.", reach="<= 4", met=result["gap"] <= 4.0)
+    yield from _versus(f"cdp_mab, {sizes.num_agents} agents, T = {sizes.federated_horizon:,}, by stretch", result)
     yield _nanoseconds(f"  slot by slot, T = {sizes.slot_horizon:,}", samples["slots"])
-    yield _times("  a lane-round by stretch is cheaper by", samples["slots"], samples["engine"])
+    yield _faster("  a lane-round by stretch is cheaper by", samples["slots"], samples[ENGINE])
 
 
 def federated_study(seconds: float, sizes: Sizes) -> Iterator[Line]:
     """A whole study."""
-    yield Line(f"study of {sizes.whole_lanes:,} such lanes, compiling and all, wall", seconds, "s", reach="< 120 s", met=seconds < 120.0)
+    yield Line(f"a study of {sizes.whole_lanes:,} such lanes as a whole, wall", seconds, "s", reach="< 120 s", met=seconds < 120.0)
 
 
 def compile_linear(seconds: Sequence[tuple[float, float]], sizes: Sizes) -> Iterator[Line]:
@@ -137,23 +152,39 @@ def compile_linear(seconds: Sequence[tuple[float, float]], sizes: Sizes) -> Iter
 
 
 def threads(samples: Samples, sizes: Sizes) -> Iterator[Line]:
-    """Two workers against one."""
-    what = f"two threads over one, {sizes.thread_tiles} tiles, wall"
-    yield _times(what, samples["1"], samples["2"], 1.7)
-
-
-def lanes(samples: Samples, sizes: Sizes) -> Iterator[Line]:
-    """Flat in the number of lanes."""
+    """More workers against one."""
     for count, values in samples.items():
-        yield _nanoseconds(f"{int(count):,} lanes, T = {sizes.lane_horizon:,}", values)
-    yield _flat("time over lanes", [statistics.median(s) for s in samples.values()])
+        if count != "1":
+            least = 1.7 if count == "2" else None
+            yield _faster(f"{'two' if count == '2' else count} threads over one, many tiles, wall", samples["1"], values, least)
 
 
-def rounds(samples: Samples, sizes: Sizes) -> Iterator[Line]:
+def _curve(curves: Mapping[str, Samples], what: Callable[[int], str]) -> Iterator[Line]:
+    for size, values in curves[ENGINE].items():
+        there = {WAYS[name][1]: curve[size] for name, curve in curves.items() if name != ENGINE and size in curve}
+        note = ", ".join(f"{short} {number(statistics.median(theirs))} ns" for short, theirs in there.items())
+        yield _nanoseconds(what(int(size)), values, note)
+
+
+def lanes(curves: Mapping[str, Samples], sizes: Sizes) -> Iterator[Line]:
+    """Flat in the number of lanes, once they fill a tile."""
+    yield from _curve(curves, lambda count: f"{count:,} lanes, T = {sizes.lane_horizon:,}")
+    yield _flat("time over lanes", [statistics.median(curves[ENGINE][str(n)]) for n in sizes.lane_counts])
+
+
+def rounds(curves: Mapping[str, Samples], sizes: Sizes) -> Iterator[Line]:
     """Flat in the horizon."""
-    for horizon, values in samples.items():
-        yield _nanoseconds(f"T = {int(horizon):,}, {sizes.lanes} lanes", values)
-    yield _flat("time over T", [statistics.median(s) for s in samples.values()])
+    yield from _curve(curves, lambda horizon: f"T = {horizon:,}, {sizes.lanes} lanes")
+    yield _flat("time over T", [statistics.median(values) for values in curves[ENGINE].values()])
+
+
+def items(curves: Mapping[str, Samples], sizes: Sizes) -> Iterator[Line]:
+    """More items, and where the engine is ahead by least."""
+    yield from _curve(curves, lambda count: f"lists of 4 of {count} items, T = {sizes.lane_horizon:,}")
+    for name, curve in curves.items():
+        if name != ENGINE:
+            ratios = [statistics.median(values) / statistics.median(curves[ENGINE][size]) for size, values in curve.items()]
+            yield Line(f"  engine faster than {WAYS[name][1]} by at least", min(ratios), "x", wanted="more")
 
 
 def memory(megabytes: Mapping[str, float | None], sizes: Sizes) -> Iterator[Line]:
@@ -181,11 +212,14 @@ def costs(samples: Samples, sizes: Sizes) -> Iterator[Line]:
 LINES: Mapping[str, Callable[[Any, Sizes], Iterator[Line]]] = {
     "compile": compilation,
     "workload": workload,
+    "central": central,
     "threads": threads,
     "lanes": lanes,
     "rounds": rounds,
+    "items": items,
     "memory": memory,
     "arms": arms,
+    "peer": peer,
     "linear": linear,
     "compile_linear": compile_linear,
     "federated_stretches": federated_stretches,
@@ -195,3 +229,13 @@ LINES: Mapping[str, Callable[[Any, Sizes], Iterator[Line]]] = {
     "selection": costs,
 }
 """From a measurement to its lines, by name, in the order of the table."""
+
+
+def keyed(lines: Iterable[Line]) -> dict[str, Line]:
+    """The lines of one row by names that differ: an indented line is named after the one it belongs to."""
+    named, head = {}, ""
+    for line in lines:
+        if not line.what.startswith(" "):
+            head = line.what
+        named[line.what if line.what == head else f"{head}: {line.what.strip()}"] = line
+    return named
