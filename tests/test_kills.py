@@ -4,8 +4,10 @@ import contextlib
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -162,3 +164,24 @@ def test_no_room_for_a_chunk(tmp_path, few, monkeypatch):
     monkeypatch.undo()
     assert len(there(tmp_path / "s")) == 32
     np.testing.assert_array_equal(run(FEW, store=tmp_path / "s", progress=False)["regret"], few)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_pauses_the_command_line(tmp_path, sent):
+    """What its tiles did is kept; meanwhile the store is closed to others, and afterwards it goes on."""
+    place = tmp_path / "s"
+    words = ["run", "--policies", "cascade_ucb1", "--num-items", "6", "--list-len", "2", "--seeds", "16", "--horizon", "1000000000"]
+    words = [sys.executable, "-m", "jaxbandits", *words, "--no-progress", "--store", str(place)]
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
+    deadline = time.monotonic() + 120
+    while not (place / "zarr.json").exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    second = subprocess.run(words, stderr=subprocess.PIPE, text=True)
+    assert second.returncode == 2
+    assert second.stderr == f"jaxbandits: store must be in use by one run at a time; {str(place)!r} is in use by another\n"
+    process.send_signal(sent)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said == "jaxbandits: interrupted; with a store, the same command goes on from here\n"
+    (kept,) = place.glob(".unfinished/*.npz")
+    assert json.loads(np.load(kept)["head"].tobytes())["done"] > 0

@@ -5,6 +5,8 @@ import concurrent.futures
 import json
 import multiprocessing
 import os
+import pathlib
+import re
 import signal
 import sys
 import threading
@@ -16,6 +18,7 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
+import jaxbandits
 from jaxbandits import Study, cli, run, workers
 from jaxbandits.engine import compiled, tiles
 from jaxbandits.policies import cascade as policies
@@ -242,6 +245,15 @@ def test_a_killed_worker_costs_time_only(client, tmp_path):
         there = run(made, executor=client.get_executor(), max_tile=16, store=tmp_path / "s", progress=False)
     assert killed
     np.testing.assert_array_equal(there["regret"], run(made, progress=False)["regret"])
+
+
+def test_the_readme_on_a_cluster(client, whole, tmp_path, monkeypatch):
+    (block,) = re.findall(r"```py\n(.*?)```", (pathlib.Path(__file__).parent.parent / "README.md").read_text(), re.DOTALL)
+    assert "tcp://127.0.0.1:8786" in block
+    monkeypatch.chdir(tmp_path)
+    names = {"jb": jaxbandits, "study": study()}
+    exec(block.replace("tcp://127.0.0.1:8786", client.scheduler.address), names)
+    same(names["results"], whole)
 
 
 def test_the_command_line_uses_a_cluster(client, monkeypatch, capsys):

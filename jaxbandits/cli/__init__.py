@@ -3,6 +3,7 @@
 The same factories as the library. An error of the library is one line; the exit status is 2.
 """
 
+import signal
 import sys
 
 import tyro
@@ -24,11 +25,15 @@ def main() -> None:
         {"list": List, "run": Run, "plot": Plot, "audit": Audit, "privacy": Privacy},
         description="Bandit algorithms under differential privacy, simulated by the thousand.",
     )
+    # A batch system says so before it kills: as Ctrl-C, tiles pause, and what they did is kept.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         command()
     except KeyboardInterrupt:
-        print("jaxbandits: interrupted; what was finished is kept if there is a store", file=sys.stderr)
+        print("jaxbandits: interrupted; with a store, the same command goes on from here", file=sys.stderr)
         raise SystemExit(130) from None
-    except (ValueError, FloatingPointError, OSError, ImportError) as error:
+    except (ValueError, FloatingPointError, OSError, ImportError, RuntimeError) as error:
         print(f"jaxbandits: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
