@@ -15,9 +15,11 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from jax import Array
+
+from jaxbandits import validate
 
 PyTree = Any
 
@@ -136,6 +138,7 @@ LOSSES = ("regret", "realised_regret")
 """What is added up over the rounds: the expected regret, and the realised one if the problem has it."""
 
 Status = Literal["sound", "calibrated", "paper", "non-private"]
+Trust = Literal["local", "agent", "central", "none"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -158,7 +161,7 @@ class Claim:
     """
 
     status: Status
-    trust: Literal["local", "agent", "central", "none"] = "none"
+    trust: Trust = "none"
     relation: str = ""
     sensitivity: str = ""
     epsilon: Any = math.inf
@@ -167,6 +170,13 @@ class Claim:
     flaw: str = ""
 
     def __post_init__(self):
+        validate.one_of("status", self.status, get_args(Status))
+        validate.one_of("trust", self.trust, get_args(Trust))
+        for name in ("relation", "sensitivity", "flaw"):
+            validate.instance(name, getattr(self, name), str, "a text")
+        validate.scalar("epsilon", self.epsilon, "a number, at least 0", lambda e: e >= 0)
+        validate.scalar("delta", self.delta, "from 0 to 1", lambda d: 0 <= d <= 1)
+        validate.scale("noise_scale", self.noise_scale)
         if (self.status == "sound") == bool(self.flaw):
             raise ValueError(f"flaw must be empty for a sound claim and named otherwise; got status={self.status!r}, flaw={self.flaw!r}")
         if self.status == "sound" and self.trust == "none":

@@ -6,7 +6,8 @@ Every line says in the legend what its policy claims: an epsilon only where it i
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import pathlib
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec
 
 import matplotlib.pyplot as plt
@@ -15,11 +16,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
-from jaxbandits import stats
+from jaxbandits import plotted, stats, validate
 from jaxbandits.privacy import Audit
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F3C00", "#000000")
-"""Okabe and Ito's colours, which stay apart for the colour-blind, with the pale yellow replaced."""
 
 STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
@@ -55,46 +53,11 @@ def _styled(draw: Callable[Arguments, Axes]) -> Callable[Arguments, Axes]:
     return drawn
 
 
-def _axes(ax: Axes | None) -> Axes:
+def _axes(ax: Axes | None, size: tuple[float, float] = (5.2, 3.6)) -> Axes:
     if ax is not None:
+        validate.instance("ax", ax, Axes, "Axes of matplotlib")
         return ax
-    return plt.subplots(figsize=(5.2, 3.6), layout="constrained")[1]
-
-
-def _label(dataset: xr.Dataset, policy: str) -> str:
-    claims = np.unique(dataset["claim"].sel(policy=policy).values.astype(str))
-    if len(claims) == 1:
-        return f"{policy} ({claims[0]})"
-    kinds = {_without_epsilon(claim) for claim in claims}
-    return f"{policy} ({' / '.join(sorted(kinds))})"
-
-
-def _without_epsilon(claim: str) -> str:
-    """A claim whose epsilon is on the axis: "(1, 0.01)-LDP" is "LDP, delta 0.01"."""
-    level, _, kind = claim.rpartition("-")
-    if not claim.endswith("DP"):
-        return claim
-    return f"{kind}, delta {level.strip('()').split(', ')[1]}" if "," in level else kind
-
-
-def _policies(dataset: xr.Dataset, policies: Iterable[str] | None) -> list[str]:
-    known = [str(p) for p in np.atleast_1d(dataset["policy"].values)]
-    wanted = known if policies is None else list(policies)
-    for policy in wanted:
-        if policy not in known:
-            raise ValueError(f"policies must be among {', '.join(known)}; got {policy!r}")
-    return wanted
-
-
-def _selected(dataset: xr.Dataset, keep: Sequence[str]) -> xr.Dataset:
-    """The dataset with a policy dimension, once every grid axis but those in ``keep`` has been chosen."""
-    if "policy" not in dataset.dims:  # one policy was selected
-        dataset = dataset.reset_coords("claim").expand_dims("policy").set_coords("claim")
-    left = [d for d in dataset["regret"].dims if d not in ("policy", "seed", "round", *keep)]
-    if left:
-        values = [v.item() if hasattr(v, "item") else v for v in dataset[left[0]].values[:8]]
-        raise ValueError(f"dataset must have one value of {left[0]!r} chosen, as by dataset.sel({left[0]}={values[0]!r}); it has {values}")
-    return dataset
+    return plt.subplots(figsize=size, layout="constrained")[1]
 
 
 def _from_zero(ax: Axes) -> None:
@@ -131,11 +94,11 @@ def regret(
     Raises:
       ValueError: if a policy or metric is unknown or a grid axis has no value chosen.
     """
-    dataset, ax = _selected(dataset, ()), _axes(ax)
-    values = stats.quantity(dataset, metric)
-    for i, policy in enumerate(_policies(dataset, policies)):
-        style = {"color": COLOURS[i % len(COLOURS)], **(styles or {}).get(policy, {})}
-        _draw(ax, dataset["round"].values, band(values.sel(policy=policy)), _label(dataset, policy), style)
+    dataset = plotted.selected(dataset, ())
+    lines = plotted.lines_of(dataset, stats.quantity(dataset, metric), policies, band, styles)
+    ax = _axes(ax)
+    for line in lines:
+        _draw(ax, dataset["round"].values, *line)
     ax.set_xlabel("round")
     ax.set_ylabel("cumulative regret" if metric == "regret" else metric)
     ax.set_xlim(float(dataset["round"][0]), float(dataset["round"][-1]))
@@ -170,15 +133,16 @@ def regret_against(
     Raises:
       ValueError: if the axis, a policy or the metric is unknown, or another grid axis has no value chosen.
     """
-    grid = [d for d in dataset["regret"].dims if d not in ("policy", "seed", "round")]
-    if axis not in grid:
-        raise ValueError(f"axis must be one of {', '.join(map(str, grid)) or 'the grid axes, of which there are none'}; got {axis!r}")
-    dataset, ax = _selected(dataset, (axis,)), _axes(ax)
+    dataset = plotted.checked(dataset)
+    grid = [str(d) for d in dataset["regret"].dims if d not in ("policy", "seed", "round")]
+    validate.one_of("axis", axis, grid or ["the grid axes, of which there are none"])
+    dataset = plotted.selected(dataset, (axis,))
     values = stats.final(stats.quantity(dataset, metric))
     few = {"marker": "o", "markersize": 2.5} if dataset.sizes[axis] <= 12 else {}  # a line between few points looks measured
-    for i, policy in enumerate(_policies(dataset, policies)):
-        style = {"color": COLOURS[i % len(COLOURS)], **few, **(styles or {}).get(policy, {})}
-        _draw(ax, dataset[axis].values, band(values.sel(policy=policy)), _label(dataset, policy), style)
+    lines = plotted.lines_of(dataset, values, policies, band, styles, **few)
+    ax = _axes(ax)
+    for line in lines:
+        _draw(ax, dataset[axis].values, *line)
     ax.set_xlabel(f"nominal {axis}" if axis == "epsilon" and (dataset["claim"] == "no guarantee").any() else axis)
     _from_zero(ax)
     ax.yaxis.set_major_formatter(EngFormatter(sep=""))
@@ -197,8 +161,16 @@ def bound(ax: Axes, rounds: np.ndarray, values: np.ndarray, label: str, **style:
       values: the bound at each of them.
       label: its name in the legend.
       style: matplotlib line arguments.
+
+    Raises:
+      ValueError: if there are not as many values as rounds, or an argument is of another kind.
     """
-    ax.plot(rounds, values, **{"linestyle": "--", "linewidth": 1.0, "color": "#555555", "label": label, **style})
+    validate.instance("ax", ax, Axes, "Axes of matplotlib")
+    x, y = validate.finite("rounds", rounds), validate.finite("values", values)
+    if len(x) != len(y):
+        raise ValueError(f"values must be one for each of the {len(x)} rounds; got {len(y)}")
+    validate.instance("label", label, str, "a text")
+    ax.plot(x, y, **{"linestyle": "--", "linewidth": 1.0, "color": "#555555", "label": label, **style})
     _from_zero(ax)
     ax.legend()
     return ax
@@ -219,10 +191,9 @@ def audit(audits: Mapping[str, Audit], *, ax: Axes | None = None) -> Axes:
     Raises:
       ValueError: if there are no audits.
     """
-    if not isinstance(audits, Mapping) or not audits:
-        raise ValueError(f"audits must be a mapping from names to audits, not empty; got {audits!r}")
-    if ax is None:
-        ax = plt.subplots(figsize=(5.6, 0.9 + 0.19 * len(audits)), layout="constrained")[1]
+    if not isinstance(audits, Mapping) or not audits or not all(isinstance(found, Audit) for found in audits.values()):
+        raise ValueError(f"audits must be a mapping from names to audits, not empty; got {validate.short(audits)}")
+    ax = _axes(ax, (5.6, 0.9 + 0.19 * len(audits)))
     drawn = set()
     for place, found in enumerate(audits.values()):
         kind = found.claim.label() if not found.claim.guaranteed else "guarantee refuted" if found.violated else "guarantee"
@@ -253,11 +224,17 @@ def save(ax: Axes, path: str | os.PathLike) -> None:
       path: the file.
 
     Raises:
-      ValueError: if the format is unknown or the axes are in no figure.
+      ValueError: if the format is unknown, the directory is not there, or the axes are in no figure.
     """
+    validate.instance("ax", ax, Axes, "Axes of matplotlib")
+    validate.instance("path", path, (str, os.PathLike), "a path")
     figure = ax.get_figure(root=True)
     if figure is None:
         raise ValueError(f"ax must be in a figure; got {ax!r}")
+    kinds = sorted(figure.canvas.get_supported_filetypes())
+    file = pathlib.Path(path)
+    if not file.name or not file.parent.is_dir() or (file.suffix and file.suffix[1:].lower() not in kinds):
+        raise ValueError(f"path must be a file in a directory that exists, ending in one of {', '.join(kinds)}; got {str(path)!r}")
     with plt.rc_context(STYLE):
         figure.savefig(path)
 
@@ -275,13 +252,18 @@ def slopes(values: xr.DataArray, axis: str, *, styles: dict[str, dict[str, Any]]
     Raises:
       ValueError: as ``stats.log_slope``.
     """
-    ax = _axes(ax)
+    validate.instance("axis", axis, str, "a dimension of values")
+    if not isinstance(values, xr.DataArray) or {*values.dims} != {"policy", "seed", axis}:
+        raise ValueError(f"values must have the dimensions policy, seed and axis, {axis!r}, as a DataArray; got {validate.short(values)}")
+    lines = []
     for i, policy in enumerate(map(str, values["policy"].values)):
-        mine = values.sel(policy=policy)
-        fit = stats.log_slope(mine, axis)
+        fit = stats.log_slope(mine := values.sel(policy=policy), axis)
         half = (float(fit["high"]) - float(fit["low"])) / 2
-        style = {"color": COLOURS[i % len(COLOURS)], "marker": "o", "markersize": 3, **(styles or {}).get(policy, {})}
-        _draw(ax, values[axis].values, stats.normal_band(mine), f"{policy}: {float(fit['mean']):.2f} (within {half:.2f})", style)
+        style = plotted.style_of(styles, policy, color=plotted.COLOURS[i % len(plotted.COLOURS)], marker="o", markersize=3)
+        lines.append((stats.normal_band(mine), f"{policy}: {float(fit['mean']):.2f} (within {half:.2f})", style))
+    ax = _axes(ax)
+    for line in lines:
+        _draw(ax, values[axis].values, *line)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel(axis)

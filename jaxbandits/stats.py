@@ -27,14 +27,14 @@ def quantity(dataset: xr.Dataset, name: str) -> xr.DataArray:
     Raises:
       ValueError: if nothing of that name was recorded.
     """
-    if name not in dataset.data_vars:
-        raise ValueError(f"metric must be one of {', '.join(map(str, dataset.data_vars))}; got {name!r}")
+    validate.instance("dataset", dataset, xr.Dataset, "what run returned")
+    validate.one_of("name of the metric", name, map(str, dataset.data_vars))
     return dataset[name]
 
 
-def _values(values: xr.DataArray) -> xr.DataArray:
-    if "seed" not in values.dims:
-        raise ValueError(f"values must have the dimension 'seed'; got {values.dims}")
+def _values(values: xr.DataArray, dim: str = "seed") -> xr.DataArray:
+    if not isinstance(values, xr.DataArray) or dim not in values.dims:
+        raise ValueError(f"values must have the dimension {dim!r}, as a DataArray; got {validate.short(values)}")
     return values
 
 
@@ -100,8 +100,7 @@ def quantile_band(values: xr.DataArray, level: float = 0.9) -> xr.Dataset:
 def _pair(dataset: xr.Dataset, first: str, second: str, name: str) -> tuple[xr.DataArray, xr.DataArray]:
     values = quantity(dataset, name)
     for argument, policy in (("first", first), ("second", second)):
-        if policy not in values["policy"].values:
-            raise ValueError(f"{argument} must be one of {', '.join(map(str, values['policy'].values))}; got {policy!r}")
+        validate.one_of(argument, policy, map(str, np.atleast_1d(values["policy"].values)))
     return values.sel(policy=first, drop=True), values.sel(policy=second, drop=True)
 
 
@@ -149,8 +148,15 @@ def ratio(dataset: xr.Dataset, first: str, second: str, name: str = "regret", le
 
 
 def final(values: xr.DataArray) -> xr.DataArray:
-    """The values at the last checkpoint."""
-    return values.isel(round=-1)
+    """The values at the last checkpoint.
+
+    Args:
+      values: with the dimension round.
+
+    Raises:
+      ValueError: if there is no such dimension.
+    """
+    return _values(values, "round").isel(round=-1)
 
 
 def log_slope(values: xr.DataArray, axis: str, level: float = 0.95) -> xr.Dataset:
@@ -171,7 +177,7 @@ def log_slope(values: xr.DataArray, axis: str, level: float = 0.95) -> xr.Datase
       ValueError: if a dimension is missing, the axis has one value, a number is not positive, or the level is out of range.
     """
     _level(level)
-    if axis not in _values(values).dims or values.sizes[axis] < 2:
+    if not isinstance(axis, str) or axis not in _values(values).dims or values.sizes[axis] < 2:
         raise ValueError(f"axis must be a dimension with two values or more, one of {values.dims}; got {axis!r}")
     x = np.asarray(values[axis].values, np.float64)
     if not (x > 0).all() or not bool((values.mean("seed") > 0).all()):

@@ -187,7 +187,7 @@ def _rounds(checkpoints: Any, horizon: int) -> tuple[int, ...]:
         return log_checkpoints(horizon)
     allowed = f"increasing integers from 1 to the horizon, {horizon}"
     try:
-        rounds = tuple(validate.size("checkpoints", t, 1, horizon) for t in checkpoints)
+        rounds = () if isinstance(checkpoints, bytes) else tuple(validate.size("checkpoints", t, 1, horizon) for t in checkpoints)
     except (TypeError, ValueError) as error:
         raise ValueError(f"checkpoints must be {allowed}; got {checkpoints!r}") from error
     if not rounds or any(b <= a for a, b in itertools.pairwise(rounds)):

@@ -5,7 +5,7 @@ A traced value passes: it was checked as a number before anything was compiled.
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 import jax
@@ -19,7 +19,13 @@ def _known(value: Any) -> bool:
 
 
 def _fail(name: str, value: Any, allowed: str) -> NoReturn:
-    raise ValueError(f"{name} must be {allowed}; got {value!r}")
+    raise ValueError(f"{name} must be {allowed}; got {short(value)}")
+
+
+def short(value: Any) -> str:
+    """A value for a message: what it prints as, on one line and at most 200 characters."""
+    words = " ".join(repr(value).split())
+    return words if len(words) <= 200 else f"{words[:200]} .."
 
 
 def _numbers(name: str, value: Any, allowed: str) -> np.ndarray:
@@ -111,6 +117,44 @@ def callable_(name: str, value: Any, what: str) -> None:
         _fail(name, value, what)
 
 
+def called(name: str, value: Any, what: str, *args: Any, **kwargs: Any) -> Any:
+    """What a function gives for these arguments, if it is one and takes them; ``what`` says what it is."""
+    callable_(name, value, what)
+    try:
+        return value(*args, **kwargs)
+    except TypeError as error:  # it takes others
+        raise ValueError(f"{name} must be {what}; got {short(value)}: {error}") from error
+
+
+def instance(name: str, value: Any, kind: type | tuple[type, ...], what: str) -> None:
+    """An object of a kind; ``what`` says what it is."""
+    if not isinstance(value, kind):
+        _fail(name, value, what)
+
+
+def one_of(name: str, value: Any, allowed: Iterable[str]) -> None:
+    """One of some words."""
+    names = list(allowed)
+    if not isinstance(value, str) or value not in names:
+        _fail(name, value, f"one of {', '.join(names)}")
+
+
+def shape(name: str, value: Any) -> tuple[int, ...]:
+    """The shape of an array, as a tuple of Python integers."""
+    if not isinstance(value, tuple):
+        _fail(name, value, "a tuple of sizes, such as () or (3,)")
+    return tuple(size(name, length, 0, MOST_ROUNDS) for length in value)
+
+
+def rounds(name: str, value: Any) -> np.ndarray:
+    """A number of rounds, or an array of them, as float64."""
+    allowed = "a finite number, or an array of them, at least 1"
+    numbers = _numbers(name, value, allowed)
+    if not np.all((numbers >= 1) & (numbers < np.inf)):
+        _fail(name, value, allowed)
+    return numbers
+
+
 def epsilon(value: Any, name: str = "epsilon", low: float = 1e-10) -> None:
     """A privacy level; infinity is the non-private limit. Beyond the range float32 cannot hold the noise, or the lack of it."""
     allowed = f"a positive number from {low:g} to 1e10, or inf for no privacy"
@@ -130,7 +174,7 @@ def budget(name: str, spent: Any, epsilon: Any) -> None:
 
 def enough(name: str, value: Any, least: Callable[[], float], *needs: Any) -> None:
     """A number that is at least what a claim needs, up to rounding to float32, once it and what that depends on are known."""
-    scalar(name, value, "a number", lambda x: not np.isnan(x))
+    scalar(name, value, "a finite number", np.isfinite)
     if _known(value) and all(_known(need) for need in needs) and not float(value) >= (needed := least()) * (1 - 1e-6):
         _fail(name, float(value), f"at least {needed:.6g}, which the claim needs")
 
@@ -159,6 +203,11 @@ def positive(name: str, value: Any) -> None:
     scalar(name, value, "a finite number above 0", lambda x: 0 < x < np.inf)
 
 
+def amount(name: str, value: Any) -> None:
+    """A finite number, at least 0."""
+    scalar(name, value, "a finite number, at least 0", lambda x: 0 <= x < np.inf)
+
+
 def probabilities(name: str, value: Any, length: int | None = None) -> None:
     """A vector of probabilities, of the given length if there is one."""
     allowed = "a vector of numbers in [0, 1]" + (f" of length {length}" if length is not None else "")
@@ -178,12 +227,29 @@ def vector(name: str, value: Any) -> np.ndarray | None:
     return np.asarray(numbers) if _known(value) else None
 
 
+def finite(name: str, value: Any) -> np.ndarray:
+    """A vector of at least one finite number, as float64."""
+    allowed = "a vector of finite numbers"
+    numbers = _numbers(name, value, allowed)
+    if numbers.ndim != 1 or not numbers.size or not np.all(np.isfinite(numbers)):
+        _fail(name, value, allowed)
+    return numbers
+
+
 def table(name: str, value: Any, shape: tuple[int, ...], what: str, test: Callable[[np.ndarray], np.ndarray]) -> None:
     """An array of a shape, or a traced one, for whose numbers ``test`` holds."""
     allowed = f"an array of shape {shape} of {what}"
     numbers = _numbers(name, value, allowed) if _known(value) else value
     if np.shape(numbers) != shape or (_known(value) and not np.all(test(np.asarray(numbers)))):
         _fail(name, value, allowed)
+
+
+def matrix(name: str, value: Any, what: str, test: Callable[[np.ndarray], np.ndarray] = np.isfinite) -> np.ndarray:
+    """A matrix, not empty, for whose numbers ``test`` holds, as float64; ``what`` says what it is."""
+    numbers = _numbers(name, value, what)
+    if numbers.ndim != 2 or not numbers.size or not np.all(test(numbers)):
+        _fail(name, value, what)
+    return numbers
 
 
 def amounts(name: str, value: Any) -> np.ndarray:

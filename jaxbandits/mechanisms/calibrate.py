@@ -119,6 +119,7 @@ def composed_delta(num_queries: int, epsilon_each: float, epsilon: float, delta_
     for name, value in (("epsilon_each", epsilon_each), ("epsilon", epsilon)):
         validate.scalar(name, value, "a finite number, at least 0", lambda x: 0 <= x < math.inf)
     validate.scalar("delta_each", delta_each, "at least 0 and below 1", lambda x: 0 <= x < 1)
+    epsilon_each, epsilon, delta_each = float(epsilon_each), float(epsilon), float(delta_each)
     missed = np.arange(k + 1)
     log_binomial = gammaln(k + 1) - gammaln(missed + 1) - gammaln(k - missed + 1)
     log_p, log_q = -np.logaddexp(0.0, -epsilon_each), -np.logaddexp(0.0, epsilon_each)
@@ -174,7 +175,7 @@ def quoted_split_epsilon(num_queries: int, epsilon: float, delta: float) -> floa
     Raises:
       ValueError: if an argument is out of range.
     """
-    validate.size("num_queries", num_queries, 1, MOST_QUERIES)
+    num_queries = validate.size("num_queries", num_queries, 1, MOST_QUERIES)
     validate.epsilon(epsilon)
     validate.delta(delta)
     if math.isinf(epsilon):

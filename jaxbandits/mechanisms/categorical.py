@@ -126,7 +126,7 @@ def noisy_one_hot_laplace(*, num_categories: int, epsilon: ArrayLike) -> Categor
 
 def one_hot_sigma(num_categories: int, epsilon: ArrayLike, delta: ArrayLike, sigma: ArrayLike | None = None) -> ArrayLike:
     """The standard deviation of ``noisy_one_hot_gaussian``: the analytic one, or a given one that is not smaller."""
-    sensitivity = min(2, num_categories) ** 0.5
+    sensitivity = min(2, _categories(num_categories)) ** 0.5
     if sigma is None:
         return calibrate.analytic_sigma(epsilon, delta, sensitivity)  # pyright: ignore[reportArgumentType]
     validate.enough("sigma", sigma, lambda: calibrate.analytic_sigma(epsilon, delta, sensitivity), epsilon, delta)  # pyright: ignore

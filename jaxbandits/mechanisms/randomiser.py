@@ -5,7 +5,7 @@ claim holds for the mechanism on real numbers, and nothing real should be releas
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -43,6 +43,7 @@ def laplace(*, shape: tuple[int, ...], sensitivity: ArrayLike, epsilon: ArrayLik
     Raises:
       ValueError: if epsilon or noise_scale is out of range.
     """
+    shape = validate.shape("shape", shape)
     validate.epsilon(epsilon)
     validate.positive("sensitivity", sensitivity)
     validate.scale("noise_scale", noise_scale)
@@ -72,6 +73,7 @@ def gaussian(
     Raises:
       ValueError: if a value is out of range.
     """
+    shape = validate.shape("shape", shape)
     validate.epsilon(epsilon)
     validate.delta(delta)
     validate.scalar("sigma", sigma, "a number from 0 to 1e15", lambda s: 0 <= s <= 1e15)
@@ -114,6 +116,7 @@ def bernoulli(*, epsilon: ArrayLike, shape: tuple[int, ...] = ()) -> Randomiser:
     Raises:
       ValueError: if epsilon is not positive.
     """
+    shape = validate.shape("shape", shape)
     validate.epsilon(epsilon)
     claim = Claim(status="sound", trust="local", relation=ANY_TWO, sensitivity="one value in [0, 1]", epsilon=epsilon)
 
@@ -123,12 +126,20 @@ def bernoulli(*, epsilon: ArrayLike, shape: tuple[int, ...] = ()) -> Randomiser:
     return Randomiser(draws={"bit": draws.uniform(shape)}, send=send, claim=claim)
 
 
+def _check(randomiser: Any) -> None:
+    validate.instance("randomiser", randomiser, Randomiser, "a Randomiser, such as mechanisms.bernoulli(epsilon=1.0)")
+
+
 def clipped(randomiser: Randomiser) -> Randomiser:
     """The randomiser behind a cut to [0, 1]: what it claims for values there holds for any two numbers.
 
     Args:
       randomiser: of one value in [0, 1].
+
+    Raises:
+      ValueError: if it is none.
     """
+    _check(randomiser)
 
     def send(value, z):
         return randomiser.send(jnp.clip(jnp.asarray(value, jnp.float32), 0.0, 1.0), z)
@@ -145,7 +156,11 @@ def squashed(randomiser: Randomiser) -> Randomiser:
 
     Args:
       randomiser: of one value in [0, 1], such as ``bernoulli`` or ``laplace(shape=(), sensitivity=1, ..)``.
+
+    Raises:
+      ValueError: if it is none.
     """
+    _check(randomiser)
 
     def send(value, z):
         return randomiser.send(jax.nn.sigmoid(jnp.asarray(value, jnp.float32)), z)

@@ -76,8 +76,9 @@ def symmetric_gaussian(
     Raises:
       ValueError: if a value is out of range.
     """
-    dim = validate.size("dim", dim)
-    names = NAMES[: 1 + validate.size("num_vectors", num_vectors, 1, len(NAMES) - 1)]
+    dim = validate.size("dim", dim, 1, linalg.MOST_DIM)
+    num_vectors = validate.size("num_vectors", num_vectors, 1, len(NAMES) - 1)
+    names = NAMES[: 1 + num_vectors]
     noise = gaussian(shape=(), sensitivity=sensitivity, sigma=sigma, epsilon=epsilon, delta=delta)
     deviation = jnp.asarray(sigma, jnp.float32)
 

@@ -38,7 +38,7 @@ def ball_to_sphere(*, dim: int, radius: float, epsilon: ArrayLike) -> Randomiser
     Raises:
       ValueError: if an argument is out of range.
     """
-    dim = validate.size("dim", dim)
+    dim = validate.size("dim", dim, 1, validate.MOST_ITEMS)
     validate.positive("radius", radius)
     validate.epsilon(epsilon)
     spread = math.sqrt(math.pi) * math.exp(math.lgamma((dim + 1) / 2) - math.lgamma(dim / 2))

@@ -84,6 +84,7 @@ def checked(network: Any, num_agents: int, *, connected: bool) -> Network:
     """
     if not isinstance(network, Network):
         raise ValueError(f"network must be a Network, such as networks.star(num_agents={num_agents}); got {network!r}")
+    num_agents = agents(num_agents)
     if not _in_order(network):
         raise ValueError(f"network must have links (i, j) with i < j of its agents, in order and each once; got {network.links!r}")
     if network.num_agents != num_agents:

@@ -128,8 +128,9 @@ def judge(seen: Transcripts, *, delta: float | None = None, confidence: float = 
         raise ValueError(f"seen must have two worlds or more of the same number of runs, at least 2; got shapes {sorted(lengths)}")
     if any(np.isnan(world).any() for world in seen.worlds):
         raise ValueError("seen must be numbers; a transcript has NaN")
-    delta = float(seen.claim.delta if delta is None else delta)
-    validate.scalar("delta", delta, "at least 0 and below 1", lambda d: 0 <= d < 1)
+    wanted = seen.claim.delta if delta is None else delta
+    validate.scalar("delta", wanted, "at least 0 and below 1", lambda d: 0 <= d < 1)
+    delta = float(wanted)
     runs = len(seen.worlds[0])
     half = runs // 2
     event = events.choose([world[:half] for world in seen.worlds], delta)

@@ -28,12 +28,12 @@ _MOST = 2**53
 """The largest number of records or rounds."""
 
 
-def _check(budget: Budget) -> Budget:
+def _check(name: str, budget: Budget) -> Budget:
     if not isinstance(budget, tuple) or len(budget) not in (1, 2):
-        raise ValueError(f"a budget must be Budget(epsilon, delta), and budgets be given one by one; got {str(budget)[:60]}")
+        raise ValueError(f"{name} must be Budget(epsilon, delta), and several be given one by one; got {validate.short(budget)}")
     budget = Budget(*budget)
-    validate.scalar("epsilon", budget.epsilon, "a number, at least 0", lambda e: e >= 0)
-    validate.scalar("delta", budget.delta, "from 0 to 1", lambda d: 0 <= d <= 1)
+    validate.scalar(f"{name}.epsilon", budget.epsilon, "a number, at least 0", lambda e: e >= 0)
+    validate.scalar(f"{name}.delta", budget.delta, "from 0 to 1", lambda d: 0 <= d <= 1)
     return Budget(float(budget.epsilon), float(budget.delta))
 
 
@@ -46,7 +46,7 @@ def basic(*budgets: Budget) -> Budget:
     Raises:
       ValueError: if an epsilon is negative or a delta not in [0, 1].
     """
-    checked = [_check(b) for b in budgets]
+    checked = [_check("budgets", b) for b in budgets]
     try:
         epsilon = math.fsum(b.epsilon for b in checked)
     except OverflowError:
@@ -63,7 +63,7 @@ def parallel(*budgets: Budget) -> Budget:
     Raises:
       ValueError: if an epsilon is negative or a delta not in [0, 1].
     """
-    checked = [_check(b) for b in budgets]
+    checked = [_check("budgets", b) for b in budgets]
     return Budget(max((b.epsilon for b in checked), default=0.0), max((b.delta for b in checked), default=0.0))
 
 
@@ -81,7 +81,7 @@ def composed(budget: Budget, times: int, delta: float) -> Budget:
     Raises:
       ValueError: if an argument is out of range, or delta smaller than what the releases' own deltas add up to.
     """
-    each, times = _check(budget), validate.size("times", times, 1, calibrate.MOST_QUERIES)
+    each, times = _check("budget", budget), validate.size("times", times, 1, calibrate.MOST_QUERIES)
     validate.scalar("delta", delta, "at least 0 and below 1", lambda d: 0 <= d < 1)
     own = -math.expm1(times * math.log1p(-each.delta)) if each.delta < 1 else 1.0
     if delta < own * (1 - 1e-12):
@@ -114,7 +114,7 @@ def grouped(budget: Budget, records: int) -> Budget:
     Raises:
       ValueError: if an argument is out of range.
     """
-    each, m = _check(budget), validate.size("records", records, 1, _MOST)
+    each, m = _check("budget", budget), validate.size("records", records, 1, _MOST)
     total = m * each.epsilon
     if each.delta == 0 or m == 1:
         return Budget(total, each.delta)
@@ -136,8 +136,8 @@ def concentrated_pure(epsilon: float) -> float:
     Raises:
       ValueError: if epsilon is negative.
     """
-    checked = _check(Budget(epsilon)).epsilon
-    return 0.5 * checked * checked
+    validate.scalar("epsilon", epsilon, "a number, at least 0", lambda e: e >= 0)
+    return 0.5 * float(epsilon) ** 2
 
 
 def concentrated_gaussian(sigma: float, sensitivity: float = 1.0) -> float:
@@ -171,8 +171,9 @@ def of_concentrated(rho: float, delta: float) -> Budget:
     """
     validate.scalar("rho", rho, "a number, at least 0", lambda r: r >= 0)
     validate.delta(delta)
+    rho, delta = float(rho), float(delta)
     if rho == 0 or math.isinf(rho):
-        return Budget(float(rho), float(delta))
+        return Budget(rho, delta)
 
     def epsilon(log_order):
         order = 1 + math.exp(log_order)
@@ -203,7 +204,11 @@ def spent(claim: Claim, rounds: int = 1, delta: float | None = None) -> Budget:
     """
     if not isinstance(claim, Claim):
         raise ValueError(f"claim must be a Claim, such as that of a policy; got {claim!r}")
-    return _spent(Budget(*claim.guarantee()), claim.trust, rounds, delta)
+    try:
+        each = Budget(*claim.guarantee())
+    except ValueError as error:
+        raise ValueError(f"claim must be a guarantee; got {validate.short(claim)}: {error}") from error
+    return _spent(each, claim.trust, rounds, delta)
 
 
 def _spent(each: Budget, trust: str, rounds: int, delta: float | None) -> Budget:
@@ -269,7 +274,7 @@ def table(dataset: xr.Dataset, *, rounds: int = 1, delta: float | None = None) -
       ValueError: if an argument is out of range, or the dataset is not one of a study.
     """
     if not isinstance(dataset, xr.Dataset) or "claims" not in dataset.attrs or not {"guaranteed_epsilon", "policy"} <= set(dataset.coords):
-        raise ValueError("dataset must be what run returned, with its attributes and coordinates")
+        raise ValueError(f"dataset must be what run returned, with its attributes and coordinates; got {validate.short(dataset)}")
     rounds = validate.size("rounds", rounds, 1, _MOST)
     if delta is not None:
         validate.scalar("delta", delta, "at least 0 and below 1", lambda d: 0 <= d < 1)

@@ -206,8 +206,8 @@ def transcripts(
       ValueError: if an argument is out of range, or the policy does not play the problem.
       FloatingPointError: if a transcript is not a number.
     """
-    present = validate.size("present", present, 0)
-    horizon = validate.size("horizon", horizon, max(present, 1), MOST_ROUNDS)
+    horizon = validate.size("horizon", horizon, 1, MOST_ROUNDS)
+    present = validate.size("present", present, 0, horizon)
     runs = validate.size("runs", runs, 100, 2**31 - 1)
     seed = validate.size("seed", seed, 0, 2**32 - 1)
     source = factories.bound("problem", problem)

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from jaxbandits import validate
+
 _CSV, _PARQUET = (".csv", ".csv.gz"), (".parquet", ".pq")
 
 
@@ -57,7 +59,7 @@ def load(log: Any, shown: Any, click: Any) -> Raw:
         frame = _file(source, Path(log), names, click)
     else:
         allowed = f"a path to a {', '.join(_CSV + _PARQUET)} file, a pandas DataFrame, or a pair (lists, clicks)"
-        raise ValueError(f"log must be {allowed}; got a {type(log).__name__}")
+        raise ValueError(f"log must be {allowed}; got {validate.short(log)}")
     columns: list[Any] = [frame[name] for name in used]
     return Raw(source, columns[:-1] if wide else columns[0], columns[-1])
 
@@ -92,9 +94,9 @@ def _array(name: str, side: Any) -> np.ndarray:
 
 def _file(source: str, path: Path, names: Sequence, click: Any) -> pd.DataFrame:
     if not path.name.lower().endswith(_CSV + _PARQUET):
-        raise ValueError(f"log must be a path that ends in {', '.join(_CSV + _PARQUET)}; got {str(path)!r}")
+        raise ValueError(f"log must be a path that ends in {', '.join(_CSV + _PARQUET)}; got {source.removeprefix('log ')}")
     if not path.is_file():
-        raise ValueError(f"log must be a file that exists; got {str(path)!r}")
+        raise ValueError(f"log must be a file that exists; got {source.removeprefix('log ')}")
     read = _csv if path.name.lower().endswith(_CSV) else _parquet
     return read(source, path, names, click)
 

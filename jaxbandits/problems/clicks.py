@@ -166,9 +166,9 @@ def simulate_clicks(
     validate.probabilities("means", means)
     means = np.asarray(means, np.float64)
     num_items = len(means)
-    validate.list_sizes(num_items, list_len)
-    validate.size("rows", rows)
-    validate.size("seed", seed, 0)
+    num_items, list_len = validate.list_sizes(num_items, list_len)
+    rows = validate.size("rows", rows, 1, 10_000_000)
+    seed = validate.size("seed", seed, 0, 2**32 - 1)
     given = range(num_items) if item_names is None else item_names
     names = [str(name).strip() for name in given] if np.ndim(given) == 1 else []
     if len(names) != num_items or len({*names}) < num_items or any(not name or "|" in name for name in names):

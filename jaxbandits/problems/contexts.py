@@ -90,14 +90,10 @@ def fixed(features: Any) -> Contexts:
     Raises:
       ValueError: if they are not.
     """
-    shape = np.shape(features)
-    if len(shape) != 2:
-        raise ValueError(f"features must be an array [num_actions, dim]; got one of shape {shape}")
-    validate.table("features", features, shape, "finite numbers", np.isfinite)
-    table = np.asarray(features, np.float32)
+    table = validate.matrix("features", features, "an array [num_actions, dim] of finite numbers").astype(np.float32)
     if (long := float(np.linalg.norm(table, axis=1).max(initial=0.0))) > 1 + 1e-6:
         raise ValueError(f"features must be rows of length at most 1; got one of length {long:g}")
-    num_actions = validate.size("num_actions", shape[0], 1, MOST_ACTIONS)
+    num_actions = validate.size("the number of rows of features", len(table), 1, MOST_ACTIONS)
 
     def setup(z):
         order = lanes.shuffle(z["order"])
@@ -105,7 +101,7 @@ def fixed(features: Any) -> Contexts:
 
     return Contexts(
         num_actions=num_actions,
-        dim=validate.size("dim", shape[1], 1, linalg.MOST_DIM),
+        dim=validate.size("the length of rows of features", table.shape[1], 1, linalg.MOST_DIM),
         setup_draws={"order": draws.bits((2, num_actions))},
         draws={},
         setup=setup,
@@ -120,8 +116,15 @@ def of_users(users: np.ndarray, items: np.ndarray) -> Contexts:
     Args:
       users: [num_users, dim].
       items: [num_items, dim].
+
+    Raises:
+      ValueError: if they are not.
     """
-    count, mine, theirs = len(users), np.asarray(users, np.float32), np.asarray(items, np.float32)
+    mine = validate.matrix("users", users, "an array [num_users, dim] of finite numbers").astype(np.float32)
+    theirs = validate.matrix("items", items, "an array [num_items, dim] of finite numbers").astype(np.float32)
+    if theirs.shape[1] != mine.shape[1]:
+        raise ValueError(f"items must have as many columns as users, {mine.shape[1]}; got an array of shape {theirs.shape}")
+    count = len(mine)
 
     @lanes.lanes_last
     def features(user):
@@ -130,4 +133,4 @@ def of_users(users: np.ndarray, items: np.ndarray) -> Contexts:
     def at(common, t, z):
         return features(linalg.row(jnp.asarray(mine), jnp.minimum((z["user"] * count).astype(jnp.int32), count - 1)))
 
-    return Contexts(num_actions=len(items), dim=mine.shape[1], setup_draws={}, draws={"user": draws.uniform()}, setup=lambda z: (), at=at)
+    return Contexts(num_actions=len(theirs), dim=mine.shape[1], setup_draws={}, draws={"user": draws.uniform()}, setup=lambda z: (), at=at)

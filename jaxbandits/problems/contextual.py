@@ -42,7 +42,7 @@ def contextual(*, contexts: Contexts, link: Link | None = None, theta: ArrayLike
         validate.table("theta", theta, (contexts.dim,), "finite numbers", np.isfinite)
         known = validate.vector("theta", theta)
         if known is not None and np.linalg.norm(known) > 1 + 1e-6:
-            raise ValueError(f"theta must have length at most 1; got {np.linalg.norm(known):g}")
+            raise ValueError(f"theta must have length at most 1; got {validate.short(theta)}, of length {np.linalg.norm(known):g}")
     return _problem(contexts, linear() if link is None else link, theta)
 
 
@@ -101,13 +101,9 @@ def ratings(*, table: ArrayLike) -> Problem:
     Raises:
       ValueError: if it is not.
     """
-    try:
-        shape = np.shape(table)
-    except ValueError:  # ragged
-        shape = ()
-    if len(shape) != 2 or shape[0] < shape[1] or not shape[1]:
-        raise ValueError(f"table must be an array [num_users, num_items] with at least as many users as items; got one of shape {shape}")
-    validate.table("table", table, shape, "ratings from 0 to 5", lambda r: (r >= 0) & (r <= 5))
-    users, sizes, items = np.linalg.svd(0.4 * (np.asarray(table, np.float64) - 2.5), full_matrices=False)
+    stars = validate.matrix("table", table, "an array [num_users, num_items] of ratings from 0 to 5", lambda r: (r >= 0) & (r <= 5))
+    if len(stars) < stars.shape[1]:
+        raise ValueError(f"table must have at least as many users as items; got one of shape {stars.shape}")
+    users, sizes, items = np.linalg.svd(0.4 * (stars - 2.5), full_matrices=False)
     contexts = check_contexts(of_users(users, items.T))
     return _problem(contexts, linear(noise=0.0), sizes)

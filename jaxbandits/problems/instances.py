@@ -22,7 +22,7 @@ def two_level(num_items: int = 20, num_good: int = 4, base_prob: float = 0.2, ga
     Raises:
       ValueError: if a size or a resulting probability is out of range.
     """
-    validate.size("num_items", num_items)
+    validate.size("num_items", num_items, 1, validate.MOST_ITEMS)
     validate.size("num_good", num_good, 1, num_items)
     validate.scalar("base_prob", base_prob, "in [0, 1]", lambda p: 0 <= p <= 1)
     validate.scalar("gap", gap, f"from 0 to base_prob, {base_prob}", lambda d: 0 <= d <= base_prob)
@@ -50,7 +50,7 @@ def linear(num_items: int = 20, high: float = 0.5, low: float = 0.05) -> np.ndar
     Raises:
       ValueError: if a size or a probability is out of range.
     """
-    validate.size("num_items", num_items)
+    validate.size("num_items", num_items, 1, validate.MOST_ITEMS)
     validate.scalar("high", high, "in [0, 1]", lambda p: 0 <= p <= 1)
     validate.scalar("low", low, f"from 0 to high, {high}", lambda p: 0 <= p <= high)
     return np.linspace(float(high), float(low), num_items)

@@ -33,13 +33,16 @@ def read_ratings(
     Raises:
       ValueError: if a column is missing, or a rating is not above 0 and at most 5.
     """
-    num_items = num_items if num_items is None else validate.size("num_items", num_items, 1)
+    num_items = num_items if num_items is None else validate.size("num_items", num_items, 1, validate.MOST_ITEMS)
     if not isinstance(source, pd.DataFrame):
         if not isinstance(source, str | pathlib.PurePath) or not pathlib.Path(source).is_file():
             raise ValueError(f"source must be a DataFrame or a file; got {str(source)!r}")
-        source = pd.read_csv(source, **options)
+        try:
+            source = pd.read_csv(source, **options)
+        except (ValueError, OSError) as error:
+            raise ValueError(f"source must be a file that pandas.read_csv reads; got {str(source)!r}: {error}") from error
     for name, column in (("user", user), ("item", item), ("rating", rating)):
-        if column not in source.columns:
+        if not isinstance(column, str | int | np.integer) or column not in source.columns:
             raise ValueError(f"{name} must be a column, one of {', '.join(map(str, source.columns))}; got {column!r}")
     people, things = np.asarray(source[user]), np.asarray(source[item])
     for name, column in (("user", people), ("item", things)):
@@ -75,8 +78,9 @@ def simulate_ratings(*, num_users: int = 200, num_items: int = 20, seed: int = 0
     Raises:
       ValueError: if an argument is out of range.
     """
-    num_users, num_items = validate.size("num_users", num_users, 1), validate.size("num_items", num_items, 1)
-    rng = np.random.default_rng(validate.size("seed", seed, 0))
+    num_users = validate.size("num_users", num_users, 1, 1_000_000)
+    num_items = validate.size("num_items", num_items, 1, validate.MOST_ITEMS)
+    rng = np.random.default_rng(validate.size("seed", seed, 0, 2**32 - 1))
     taste = rng.normal(size=(num_users, 3)) @ rng.normal(size=(3, num_items)) / 3**0.5
     stars = np.clip(np.round(3 + taste + 0.5 * rng.normal(size=taste.shape)), 1, 5).astype(int)
     rated = rng.random(taste.shape) < 0.5

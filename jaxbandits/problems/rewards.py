@@ -53,7 +53,7 @@ def gaussian(deviation: float = 1.0) -> Rewards:
     Raises:
       ValueError: if the deviation is negative.
     """
-    validate.scalar("deviation", deviation, "a finite number, at least 0", lambda s: 0 <= s < np.inf)
+    validate.amount("deviation", deviation)
     deviation = float(deviation)
 
     def check(means):
@@ -72,19 +72,27 @@ def bit_quantile(mean: Array, u: Array) -> Array:
     return (u < mean).astype(jnp.float32)
 
 
+def _check_range(low: float, high: float) -> None:
+    validate.scalar("low", low, "a number from -1e12 to 1e12", lambda x: abs(x) <= 1e12)
+    validate.above("high", high, "low", low)
+
+
 def power_quantile(power: float) -> Quantile:
     """The law of u^(1/power), which is Beta(power, 1), of mean power / (power + 1)."""
+    validate.positive("power", power)
     exponent = np.float32(1.0 / power)
     return lambda mean, u: u**exponent
 
 
 def two_point_quantile(low: float, high: float) -> Quantile:
     """``low`` or ``high``, with the probabilities that give the mean."""
+    _check_range(low, high)
     return lambda mean, u: jnp.where(u * np.float32(high - low) < mean - np.float32(low), np.float32(high), np.float32(low))
 
 
 def uniform_quantile(low: float, high: float) -> Quantile:
     """Uniform on (low, high), of mean (low + high) / 2."""
+    _check_range(low, high)
     return lambda mean, u: np.float32(low) + np.float32(high - low) * u
 
 
@@ -105,8 +113,11 @@ def by_arm(quantiles: Sequence[Quantile]) -> Rewards:
     Raises:
       ValueError: if one is not a function; and, from the problem, if a law does not have the mean given for its arm.
     """
+    allowed = "a list of functions (mean, u) -> reward, one for each arm"
+    validate.instance("quantiles", quantiles, (list, tuple), allowed)
+    validate.size("the number of quantiles", len(quantiles), 1, validate.MOST_ITEMS)
     for quantile in quantiles:
-        validate.callable_("quantiles", quantile, "functions (mean, u) -> reward")
+        validate.callable_("quantiles", quantile, allowed)
     different = list(dict.fromkeys(quantiles))
     which = np.asarray([different.index(q) for q in quantiles], np.int32)
 

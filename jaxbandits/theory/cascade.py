@@ -49,13 +49,7 @@ def bernoulli_kl(p: ArrayLike, q: ArrayLike) -> Curve:
 
 def log_horizon(horizon: ArrayLike) -> Curve:
     """The logarithm of a checked horizon, of its shape."""
-    try:
-        numbers = np.asarray(horizon)
-    except (TypeError, ValueError):  # ragged or otherwise not an array
-        numbers = np.asarray(None)
-    if numbers.dtype.kind not in "iuf" or not np.all((numbers >= 1) & (numbers < np.inf)):
-        raise ValueError(f"horizon must be a finite number, or an array of them, at least 1; got {horizon!r}")
-    return np.log(numbers.astype(np.float64))
+    return np.log(validate.rounds("horizon", horizon))
 
 
 def ranked_means(means: ArrayLike, list_len: int) -> np.ndarray:

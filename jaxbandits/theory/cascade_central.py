@@ -98,6 +98,7 @@ def dp_lower_printed(
     Raises:
       ValueError: if an argument is out of range.
     """
+    validate.flag("with_nonprivate", with_nonprivate)
     nonprivate = nonprivate_lower(horizon=horizon, num_items=num_items, list_len=list_len, base_prob=base_prob, gap=gap)
     validate.epsilon(epsilon)
     factor = (num_items - list_len) * (1.0 - base_prob) ** (list_len - 1) / (200.0 * float(epsilon))

@@ -85,6 +85,7 @@ def ldp_lower_corrected(
     Raises:
       ValueError: if an argument is out of range.
     """
+    validate.flag("with_nonprivate", with_nonprivate)
     nonprivate = nonprivate_lower(horizon=horizon, num_items=num_items, list_len=list_len, base_prob=base_prob, gap=gap)
     validate.epsilon(epsilon)
     epsilon = float(epsilon)

@@ -14,7 +14,7 @@ from jaxbandits import validate
 
 
 def _rounds(horizon: Any) -> np.ndarray:
-    return np.asarray(horizon, np.float64)
+    return validate.rounds("horizon", horizon)
 
 
 def ldp_linucb_printed(*, horizon: Any, dim: int, epsilon: float) -> np.ndarray:

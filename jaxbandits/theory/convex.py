@@ -14,9 +14,12 @@ from jaxbandits import validate
 from jaxbandits.mechanisms import calibrate
 
 
-def _check(**values: Any) -> None:
+def _check(horizon: int, dim: int, **values: Any) -> int:
+    """The horizon, once it and all others are checked."""
+    validate.size("dim", dim)
     for name, value in values.items():
         validate.positive(name, value)
+    return validate.horizon(horizon)
 
 
 def told(*, loss_bound: float, horizon: int, epsilon: float, delta: float) -> float:
@@ -31,7 +34,7 @@ def told(*, loss_bound: float, horizon: int, epsilon: float, delta: float) -> fl
     Raises:
       ValueError: if an argument is out of range.
     """
-    _check(loss_bound=loss_bound)
+    validate.positive("loss_bound", loss_bound)
     sigma = calibrate.analytic_sigma(epsilon, delta, 2 * float(loss_bound))
     return float(loss_bound) + sigma * math.sqrt(2 * math.log(2 * validate.horizon(horizon) ** 2))
 
@@ -52,9 +55,9 @@ def fkm_upper(
     Raises:
       ValueError: if an argument is out of range.
     """
-    _check(loss_bound=loss_bound, lipschitz=lipschitz, outer_radius=outer_radius, inner_radius=inner_radius, dim=dim)
+    horizon = _check(horizon, dim, loss_bound=loss_bound, lipschitz=lipschitz, outer_radius=outer_radius, inner_radius=inner_radius)
     inside = 3 * outer_radius * dim * loss_bound * (lipschitz + loss_bound / inner_radius)
-    return 2 * validate.horizon(horizon) ** 0.75 * math.sqrt(inside)
+    return 2 * horizon**0.75 * math.sqrt(inside)
 
 
 def strongly_convex_order(*, horizon: int, dim: int, loss_bound: float, lipschitz: float, strong_convexity: float) -> float:
@@ -70,8 +73,8 @@ def strongly_convex_order(*, horizon: int, dim: int, loss_bound: float, lipschit
     Raises:
       ValueError: if an argument is out of range.
     """
-    _check(loss_bound=loss_bound, lipschitz=lipschitz, strong_convexity=strong_convexity, dim=dim)
-    return (dim**2 * loss_bound**2 * lipschitz**2 / strong_convexity) ** (1 / 3) * validate.horizon(horizon) ** (2 / 3)
+    horizon = _check(horizon, dim, loss_bound=loss_bound, lipschitz=lipschitz, strong_convexity=strong_convexity)
+    return (dim**2 * loss_bound**2 * lipschitz**2 / strong_convexity) ** (1 / 3) * horizon ** (2 / 3)
 
 
 def smooth_order(
@@ -90,8 +93,8 @@ def smooth_order(
     Raises:
       ValueError: if an argument is out of range.
     """
-    _check(loss_bound=loss_bound, smoothness=smoothness, outer_radius=outer_radius, barrier_parameter=barrier_parameter, dim=dim)
-    log = math.log(validate.horizon(horizon)) if horizon > 1 else 0.0
+    known = {"loss_bound": loss_bound, "smoothness": smoothness, "outer_radius": outer_radius, "barrier_parameter": barrier_parameter}
+    log = math.log(horizon := _check(horizon, dim, **known))
     return (
         (smoothness * outer_radius**2) ** (1 / 3) * (dim * loss_bound * math.sqrt(barrier_parameter * log)) ** (2 / 3) * horizon ** (2 / 3)
     )
@@ -113,9 +116,9 @@ def smooth_strongly_convex_order(
     Raises:
       ValueError: if an argument is out of range.
     """
-    _check(loss_bound=loss_bound, smoothness=smoothness, strong_convexity=strong_convexity, dim=dim)
+    horizon = _check(horizon, dim, loss_bound=loss_bound, smoothness=smoothness, strong_convexity=strong_convexity)
     validate.positive("barrier_parameter", barrier_parameter)
-    log = math.log(validate.horizon(horizon)) if horizon > 1 else 0.0
+    log = math.log(horizon)
     return dim * loss_bound * math.sqrt((barrier_parameter + 2 * smoothness / strong_convexity) * horizon * log)
 
 
@@ -132,9 +135,9 @@ def two_point_order(*, horizon: int, dim: int, lipschitz: float, outer_radius: f
     Raises:
       ValueError: if an argument is out of range.
     """
-    _check(lipschitz=lipschitz, outer_radius=outer_radius, dim=dim)
+    horizon = _check(horizon, dim, lipschitz=lipschitz, outer_radius=outer_radius)
     validate.scale("sigma", sigma)
-    return dim * outer_radius * math.sqrt(validate.horizon(horizon) * (lipschitz**2 + sigma**2))
+    return dim * outer_radius * math.sqrt(horizon * (lipschitz**2 + sigma**2))
 
 
 def two_point_strongly_convex_order(*, horizon: int, dim: int, lipschitz: float, strong_convexity: float, sigma: float = 0.0) -> float:
@@ -150,9 +153,9 @@ def two_point_strongly_convex_order(*, horizon: int, dim: int, lipschitz: float,
     Raises:
       ValueError: if an argument is out of range.
     """
-    _check(lipschitz=lipschitz, strong_convexity=strong_convexity, dim=dim)
+    horizon = _check(horizon, dim, lipschitz=lipschitz, strong_convexity=strong_convexity)
     validate.scale("sigma", sigma)
-    return dim**2 * (lipschitz**2 + sigma**2) * math.log(validate.horizon(horizon)) / strong_convexity
+    return dim**2 * (lipschitz**2 + sigma**2) * math.log(horizon) / strong_convexity
 
 
 def reduction_order(*, horizon: Any, num_arms: int, epsilon: float) -> Any:
@@ -167,4 +170,4 @@ def reduction_order(*, horizon: Any, num_arms: int, epsilon: float) -> Any:
       ValueError: if an argument is out of range.
     """
     validate.epsilon(epsilon)
-    return np.sqrt(validate.size("num_arms", num_arms) * np.asarray(horizon, np.float64)) / epsilon
+    return np.sqrt(validate.size("num_arms", num_arms) * validate.rounds("horizon", horizon)) / epsilon

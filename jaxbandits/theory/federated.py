@@ -138,9 +138,9 @@ def cdp_mab_printed(*, horizon: ArrayLike, means: ArrayLike, num_agents: int, ep
     """
     validate.epsilon(epsilon)
     num_agents = validate.size("num_agents", num_agents, 1, validate.MOST_AGENTS)
-    log_t = log_horizon(horizon)
+    log_t, gaps = log_horizon(horizon), gaps_of(means)
     by_noise = len(np.asarray(means)) * log_t**1.5 / (epsilon * math.sqrt(num_agents))
-    return np.maximum(float(np.sum(1.0 / gaps_of(means))) * log_t, by_noise)
+    return np.maximum(float(np.sum(1.0 / gaps)) * log_t, by_noise)
 
 
 def regime_switch_printed(*, horizon: ArrayLike, num_agents: int, epsilon: float) -> Curve:

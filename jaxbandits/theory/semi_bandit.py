@@ -59,6 +59,9 @@ def attracts(values: np.ndarray) -> float:
     return float(1.0 - np.prod(1.0 - values))
 
 
+_REWARD = "a function of the means of a set that gives a number"
+
+
 def set_gaps(*, means: ArrayLike, list_len: int, reward: Callable[[np.ndarray], float] = np.sum) -> Gaps:
     """The gaps of an instance of ``oracles.top_k`` or ``oracles.cascade``, with B = K.
 
@@ -76,9 +79,9 @@ def set_gaps(*, means: ArrayLike, list_len: int, reward: Callable[[np.ndarray], 
     validate.probabilities("means", means)
     ranked = np.sort(np.asarray(means, np.float64))[::-1]
     list_len = validate.size("list_len", list_len, 1, len(ranked))
-    validate.callable_("reward", reward, "a function of the means of a set")
     best, rest = ranked[:list_len], ranked[list_len:]
-    opt, positive = float(reward(best)), []
+    validate.scalar("reward", opt := validate.called("reward", reward, _REWARD, best), f"{_REWARD}, finite", np.isfinite)
+    opt, positive = float(opt), []
     for value in np.unique(best):
         lower, alike = rest[rest < value], best == value
         for copies in range(1, min(len(lower), alike.sum()) + 1):
@@ -101,9 +104,7 @@ def listed_gaps(*, rewards: ArrayLike, num_base_arms: int, list_len: int, smooth
     Raises:
       ValueError: if an argument is out of range.
     """
-    earned = validate.vector("rewards", rewards)
-    if earned is None or not np.all(np.isfinite(earned)):
-        raise ValueError(f"rewards must be finite numbers; got {rewards!r}")
+    earned = validate.finite("rewards", rewards)
     validate.scalar("alpha", alpha, "above 0 and at most 1", lambda x: 0 < x <= 1)
     gaps = float(alpha) * earned.max() - earned
     bad = gaps[gaps > 0]

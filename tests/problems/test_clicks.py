@@ -365,7 +365,7 @@ BAD_ARGUMENTS = {
         {"log": "clicks.json"},
         r"^log must be a path that ends in \.csv, \.csv\.gz, \.parquet, \.pq; got 'clicks\.json'$",
     ),
-    "something else": ({"log": 3}, r"^log must be a path to .* file, a pandas DataFrame, or a pair \(lists, clicks\); got a int$"),
+    "something else": ({"log": 3}, r"^log must be a path to .* file, a pandas DataFrame, or a pair \(lists, clicks\); got 3$"),
     "three arrays": ({"log": ([], [], [])}, r"^log must be a pair \(lists, clicks\) if it is a tuple or a list; got 3 "),
     "unequal lengths": (
         {"log": ([["a"], ["b"]], [1])},

@@ -6,8 +6,9 @@ epsilon-private by parallel composition.
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -136,6 +137,18 @@ class ForgettingState(NamedTuple):
     released: Array  # [num_streams], float32: its noisy sum
 
 
+def _check_sizes(next_size: Any) -> None:
+    allowed = "a function (size of the newest batch, entries in all batches) -> entries of the next batch, int32 -> int32 elementwise"
+    validate.callable_("next_size", next_size, allowed)
+    number = jax.ShapeDtypeStruct((1,), jnp.int32)
+    try:
+        found = jax.eval_shape(next_size, number, number)
+    except Exception as error:  # of code that is not ours
+        raise ValueError(f"next_size must be {allowed}; it failed with {type(error).__name__}: {error}") from error
+    if getattr(found, "dtype", None) != jnp.int32 or found.shape not in ((), (1,)):
+        raise ValueError(f"next_size must be {allowed}; it gives {found}")
+
+
 def forgetting(
     *,
     num_streams: int,
@@ -160,7 +173,7 @@ def forgetting(
       ValueError: if an argument is out of range.
     """
     num_streams = checked(num_streams, epsilon, noise_scale)
-    validate.callable_("next_size", next_size, "a function (size of the newest batch, entries in all batches) -> entries of the next batch")
+    _check_sizes(next_size)
     unit, added = noise_scale / epsilon, noises.checked(noise)
 
     @lanes.elementwise

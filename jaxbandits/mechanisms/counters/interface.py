@@ -111,8 +111,7 @@ def made_by(factory: Any, **arguments: Any) -> Counter:
       ValueError: if it is not a factory of counters.
     """
     allowed = "a factory of counters, taking num_streams and epsilon, such as counters.hybrid"
-    validate.callable_("counter", factory, allowed)
-    counter = factory(**arguments)
+    counter = validate.called("counter", factory, allowed, **arguments)
     if not isinstance(counter, Counter):
         raise ValueError(f"counter must be {allowed}; it returned {counter!r}")
     return counter

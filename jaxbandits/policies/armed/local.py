@@ -50,6 +50,7 @@ def ucb_on(
 ) -> Policy:
     """UCB on responses; with ``forced``, arms with at most so many log t pulls go first, the lowest number before the others."""
     num_arms = validate.size("num_arms", num_arms, 1, validate.MOST_ITEMS)
+    validate.flag("author_code", author_code)
 
     @lanes.elementwise
     def upper(state, due_at, *numbers):
@@ -229,7 +230,7 @@ def ldp_kl_ucb(*, num_arms: int, epsilon: ArrayLike, refresh_every: int = 8) -> 
       ValueError: if an argument is out of range.
     """
     num_arms = validate.size("num_arms", num_arms, 1, validate.MOST_ITEMS)
-    refresh_every = validate.size("refresh_every", refresh_every)
+    refresh_every = validate.size("refresh_every", refresh_every, 1, validate.MOST_ROUNDS)
     bit = clipped(bernoulli(epsilon=epsilon))
 
     def act(state, round_, z):

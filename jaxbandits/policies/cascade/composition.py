@@ -24,6 +24,7 @@ def _policy(status, split, index, num_items, list_len, epsilon, delta, noise_sca
     validate.scale("radius_scale", radius_scale)
     if epsilon_each is None:
         epsilon_each = split(list_len, epsilon, delta)
+    validate.epsilon(epsilon_each, "epsilon_each")
     noise = laplace(shape=(list_len,), sensitivity=1, epsilon=epsilon_each, noise_scale=noise_scale)
     nominal = dataclasses.replace(noise.claim, epsilon=epsilon, delta=delta, sensitivity=f"L1 1 for each of {list_len} values, composed")
     return noisy_prefix_policy(

@@ -141,7 +141,7 @@ def first_dp_kl_ucb(
       ValueError: if a size or epsilon is out of range.
     """
     num_items, list_len = validate.list_sizes(num_items, list_len)
-    refresh_every = validate.size("refresh_every", refresh_every)
+    refresh_every = validate.size("refresh_every", refresh_every, 1, validate.MOST_ROUNDS)
     validate.epsilon(epsilon)
     validate.exploration(exploration)
     streams = counters.accumulating(num_streams=num_items, epsilon=epsilon)

@@ -91,7 +91,7 @@ class FirstKLState(NamedTuple):
 
 def _kl_ucb(*, num_items: int, list_len: int, refresh_every: int, claim: Claim, device_draws, send: Send, cap: ArrayLike) -> Policy:
     """``cap`` is the mean of the bits of an item with mean 1: above it debiased indices all count as 1."""
-    refresh_every = validate.size("refresh_every", refresh_every)
+    refresh_every = validate.size("refresh_every", refresh_every, 1, validate.MOST_ROUNDS)
 
     def init(preview):
         return FirstKLState(seen=bits.start(num_items), displayed=jnp.zeros(num_items, jnp.int32))

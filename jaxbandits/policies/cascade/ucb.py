@@ -91,7 +91,7 @@ def cascade_kl_ucb(*, num_items: int, list_len: int, refresh_every: int = 16) ->
       ValueError: if a size is out of range.
     """
     num_items, list_len = validate.list_sizes(num_items, list_len)
-    refresh_every = validate.size("refresh_every", refresh_every)
+    refresh_every = validate.size("refresh_every", refresh_every, 1, validate.MOST_ROUNDS)
 
     def init(preview):
         seen = _start(num_items, preview)

@@ -38,8 +38,7 @@ def check_optimiser(optimiser: Optimiser, rate: ArrayLike | Callable[[Array], Ar
     Raises:
       ValueError: if it is no such function.
     """
-    validate.callable_("optimiser", optimiser, "a function of a learning rate, such as optax.sgd")
-    made = optimiser(rate)
+    made = validate.called("optimiser", optimiser, "a function of a learning rate, such as optax.sgd", rate)
     if not hasattr(made, "init") or not hasattr(made, "update"):
         raise ValueError(f"optimiser must return an optax.GradientTransformation; got {made!r}")
     return made

@@ -36,6 +36,8 @@ class _Losses:
         validate.horizon(self.horizon)
         validate.positive("loss_bound", self.loss_bound)
         validate.positive("lipschitz", self.lipschitz)
+        validate.scalar("smoothness", self.smoothness, "a number, at least 0, or inf", lambda x: x >= 0)
+        validate.amount("strong_convexity", self.strong_convexity)
 
     def private(self, black_box: Callable[..., Policy], noise: Randomiser, tail: ArrayLike, **claim: str) -> Policy:
         """The black box behind the noise."""

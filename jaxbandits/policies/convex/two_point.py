@@ -69,9 +69,13 @@ def _policy(
     sigma: ArrayLike,
     cut: bool,
 ) -> Policy:
-    validate.callable_("rate", rate, "a function, such as convex.constant_rate")
+    validate.amount("strong_convexity", strong_convexity)
+    what = "a function (domain, horizon, size of gradients, strong convexity) -> learning rate, such as convex.constant_rate"
     size = _root(np.float32(lipschitz) ** 2 + jnp.asarray(sigma, jnp.float32) ** 2)
-    made = check_optimiser(optimiser, rate(domain, horizon, size, strong_convexity))
+    step = validate.called("rate", rate, what, domain, horizon, size, strong_convexity)
+    if step is None:
+        raise ValueError(f"rate must be {what}; {validate.short(rate)} returned None")
+    made = check_optimiser(optimiser, step)
     radius = np.float32(min(log_horizon(horizon) / horizon, domain.inner_radius))
     dim = np.float32(domain.dim)
 

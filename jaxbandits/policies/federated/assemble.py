@@ -47,7 +47,7 @@ def _check(options: Options) -> None:
     if options.num_comm_rounds is not None:
         whole = f"a whole number from 1 to {MOST_EPOCHS}, or inf"
         validate.scalar(
-            "num_comm_rounds", options.num_comm_rounds, whole, lambda r: np.isinf(r) or (1 <= r <= MOST_EPOCHS and r == round(r))
+            "num_comm_rounds", options.num_comm_rounds, whole, lambda r: r == np.inf or (1 <= r <= MOST_EPOCHS and r == round(r))
         )
     if options.smallest_gap is not None:
         validate.scalar("smallest_gap", options.smallest_gap, "from 1e-9 to 0.999", lambda g: 0.999999e-9 <= g <= 0.9990001)

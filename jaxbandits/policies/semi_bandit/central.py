@@ -100,6 +100,6 @@ def cucb_dp_kl(
     oracle = check(oracle)
     validate.epsilon(epsilon)
     validate.exploration(exploration)
-    refresh_every = validate.size("refresh_every", refresh_every)
+    refresh_every = validate.size("refresh_every", refresh_every, 1, validate.MOST_ROUNDS)
     streams = counters.accumulating(num_streams=oracle.num_base_arms, epsilon=epsilon)
     return _policy(oracle, streams, central.kl_ucb(epsilon, exploration, refresh_every))

@@ -124,7 +124,7 @@ def cucb_ldp2_kl(*, oracle: Oracle, epsilon: ArrayLike, refresh_every: int = 8) 
       ValueError: if an argument is out of range.
     """
     oracle, bit = check(oracle), bernoulli(epsilon=epsilon)
-    refresh_every = validate.size("refresh_every", refresh_every)
+    refresh_every = validate.size("refresh_every", refresh_every, 1, validate.MOST_ROUNDS)
     factor, flip = debias_factor(epsilon), flip_probability(epsilon)
 
     def act(state, round_, z):
