@@ -110,7 +110,10 @@ class Chosen:
     def cascade(self) -> Callable[..., Any]:
         """Lists of items, or of those of a click log."""
         if self.clicks:
-            return problems.from_clicks(self.clicks).problem(self.list_len)
+            try:
+                return problems.from_clicks(self.clicks).problem(self.list_len)
+            except ValueError as error:
+                raise ValueError(f"clicks: {error}") from error
         return functools.partial(problems.cascade, means=self.known_means(self.list_len), list_len=self.list_len)
 
     def armed(self) -> Callable[..., Any]:
@@ -123,7 +126,8 @@ class Chosen:
 
     def parts(self) -> networks.Network:
         """The network: so many alike, side by side."""
-        count = validate.size("num_components", self.num_components, 1, self.num_agents)
+        agents = validate.size("num_agents", self.num_agents, 1, validate.MOST_AGENTS)
+        count = validate.size("num_components", self.num_components, 1, agents)
         if self.num_agents % count:
             raise ValueError(f"num_components must divide the number of agents, {self.num_agents}; got {count}")
         return networks.disjoint(*[NETWORKS[self.network](num_agents=self.num_agents // count)] * count)
