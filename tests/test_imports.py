@@ -13,7 +13,7 @@ import jaxbandits
 ROOT = pathlib.Path(jaxbandits.__file__).parent
 # The rooms each room may enter. Files at the top level are rooms of their own.
 ALLOWED = {
-    "core": set(),
+    "core": {"validate"},
     "identity": set(),
     "validate": set(),
     "engine": {"core", "identity"},
@@ -38,7 +38,8 @@ ALLOWED = {
     "stats": {"core", "validate"},
     "dataset": {"core", "study"},
     "run": {"validate", "engine", "study", "jobs", "store", "workers", "dataset"},
-    "plot": {"core", "validate", "stats", "privacy"},
+    "plotted": {"validate"},
+    "plot": {"core", "validate", "stats", "privacy", "plotted"},
 }
 OUTERMOST = {"cli", "__init__", "__main__"}
 

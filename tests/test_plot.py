@@ -86,7 +86,7 @@ def test_given_axes_are_used(dataset):
 def test_bad_input(dataset):
     with pytest.raises(ValueError, match=r"dataset must have one value of 'epsilon' chosen, as by dataset.sel\(epsilon=0.5\)"):
         plot.regret(dataset)
-    with pytest.raises(ValueError, match="policies must be among F, laplace, scaled, ucb; got 'x'"):
+    with pytest.raises(ValueError, match="policies must be one of F, laplace, scaled, ucb; got 'x'"):
         plot.regret(dataset.sel(epsilon=2.0), policies=["x"])
     with pytest.raises(ValueError, match="metric must be one of regret; got 'pulls'"):
         plot.regret(dataset.sel(epsilon=2.0), metric="pulls")

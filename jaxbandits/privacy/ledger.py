@@ -137,7 +137,8 @@ def concentrated_pure(epsilon: float) -> float:
       ValueError: if epsilon is negative.
     """
     validate.scalar("epsilon", epsilon, "a number, at least 0", lambda e: e >= 0)
-    return 0.5 * float(epsilon) ** 2
+    level = float(epsilon)
+    return 0.5 * level * level
 
 
 def concentrated_gaussian(sigma: float, sensitivity: float = 1.0) -> float:

@@ -113,7 +113,7 @@ def by_arm(quantiles: Sequence[Quantile]) -> Rewards:
     Raises:
       ValueError: if one is not a function; and, from the problem, if a law does not have the mean given for its arm.
     """
-    allowed = "a list of functions (mean, u) -> reward, one for each arm"
+    allowed = "functions (mean, u) -> reward, a list of one for each arm"
     validate.instance("quantiles", quantiles, (list, tuple), allowed)
     validate.size("the number of quantiles", len(quantiles), 1, validate.MOST_ITEMS)
     for quantile in quantiles:

@@ -12,7 +12,7 @@ import pytest
 
 from jaxbandits import Study, run
 from jaxbandits.core import Policy, told
-from tests.helpers import POLICIES, VALUES, bind, build, family, problem_of, swept, takes
+from tests.helpers import POLICIES, VALUES, build, family, problem_of, swept, takes
 
 # The tests of one policy run in one worker, where they share compilations.
 EVERY = pytest.mark.parametrize("factory", [pytest.param(f, id=name, marks=pytest.mark.xdist_group(name)) for name, f in POLICIES.items()])
@@ -155,11 +155,20 @@ def test_counts_are_integers_and_only_observed_items_change(factory):
     assert np.all(np.asarray(counted[1][0] - counted[0][0])[changed] == 1)
 
 
-def regrets(factory, num_items, list_len, values, seeds, checkpoints, epsilons):
-    """Regret at the checkpoints, [values, epsilon, seed, round]; tiles of one size, so that runs of one size share a compilation."""
+def not_finite(state, instance):
+    """How many numbers of a state are NaN or infinite."""
+    numbers = [leaf for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.floating)]
+    return sum((jnp.sum(~jnp.isfinite(leaf)).astype(jnp.int32) for leaf in numbers), jnp.int32(0))
+
+
+def regrets(factory, num_items, list_len, values, seeds, checkpoints, epsilons, **changed):
+    """Regret at the checkpoints, [values, epsilon, seed, round]; tiles of one size, so that runs of one size share a compilation.
+
+    Every number of the states is finite on the way.
+    """
     axis = family(factory).axis
     grid = {**({axis: values} if axis else {}), **({"epsilon": epsilons} if takes(factory, "epsilon") else {})}
-    fixed = {k: v for k, v in swept(factory).items() if k not in grid}
+    fixed = {k: v for k, v in swept(factory, **changed).items() if k not in grid}
     study = Study(
         problem=problem_of(factory, num_items, list_len),
         policies={"p": partial(factory, **fixed)},
@@ -167,8 +176,11 @@ def regrets(factory, num_items, list_len, values, seeds, checkpoints, epsilons):
         seeds=seeds,
         horizon=checkpoints[-1],
         checkpoints=checkpoints,
+        metrics={"not_finite": not_finite},
     )
-    return run(study, progress=False, max_tile=16)["regret"].sel(policy="p")
+    dataset = run(study, progress=False, max_tile=16).sel(policy="p")
+    assert (dataset["not_finite"] == 0).all()
+    return dataset["regret"]
 
 
 def fixed_axis(factory, num_items, list_len):
@@ -201,9 +213,11 @@ def test_what_is_all_alike_gives_no_regret(factory):
 @EVERY
 def test_horizon_of_one(factory):
     if takes(factory, "horizon"):
-        problem = problem_of(factory, 5, 2, **fixed_axis(factory, 5, 2))
-        study = Study(problem=problem, policies={"p": bind(factory, horizon=1)}, seeds=2, horizon=1)
-        assert run(study, progress=False)["regret"].shape == (1, 2, 1)
+        played = family(factory)
+        values = played.turned(5, 2) if played.turned else {}
+        regret = regrets(factory, 5, 2, values, 2, [1], EPSILONS, horizon=1)
+        assert regret.sizes["round"] == 1
+        assert np.isfinite(regret).all()
 
 
 @EVERY

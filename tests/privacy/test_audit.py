@@ -202,7 +202,7 @@ def test_the_runs_are_independent_across_worlds():
     ("arguments", "message"),
     [
         ({"present": -1}, "present must be"),
-        ({"present": 5, "horizon": 4}, "horizon must be"),
+        ({"present": 5, "horizon": 4}, "present must be an integer from 0 to 4; got 5"),
         ({"runs": 3}, "runs must be"),
         ({"confidence": 1.0}, "confidence must be"),
         ({"delta": 1.0}, "delta must be"),
@@ -288,7 +288,7 @@ def test_a_claim_that_is_no_number_is_refused():
         policy = armed.dp_kl_ucb(num_arms=num_arms, epsilon=1.0)
         return policy._replace(claim=dataclasses.replace(policy.claim, epsilon=float("nan")))
 
-    with pytest.raises(ValueError, match="the epsilon of the policy's claim must be"):
+    with pytest.raises(ValueError, match="epsilon must be a number, at least 0; got nan"):
         audit(factory, partial(problems.armed, means=MEANS), runs=128)
 
 

@@ -113,7 +113,7 @@ def test_what_is_spent_on_a_user_who_comes_again():
         (lambda: ledger.of_concentrated(1.0, 0.0), "delta must be"),
         (lambda: ledger.concentrated_pure(float("nan")), "epsilon must be"),
         (lambda: ledger.concentrated_gaussian(0.0), "sigma must be"),
-        (lambda: ledger.basic(1.0), "a budget must be Budget"),
+        (lambda: ledger.basic(1.0), "budgets must be Budget"),
         (lambda: spent("x"), "claim must be a Claim"),
         (lambda: spent(Claim(**SOUND, trust="local", epsilon=1.0), 10**400), "rounds must be"),
         (lambda: table(None), "dataset must be what run returned"),

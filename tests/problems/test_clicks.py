@@ -519,8 +519,8 @@ def test_simulated_logs_of_extreme_items():
     [
         ({"means": [0.5, 1.5]}, r"^means must be a vector of numbers in \[0, 1\]"),
         ({"list_len": 3}, r"^list_len must be an integer from 1 to 2; got 3$"),
-        ({"rows": 0}, r"^rows must be an integer, at least 1; got 0$"),
-        ({"seed": -1}, r"^seed must be an integer, at least 0; got -1$"),
+        ({"rows": 0}, r"^rows must be an integer from 1 to 10000000; got 0$"),
+        ({"seed": -1}, r"^seed must be an integer from 0 to 4294967295; got -1$"),
         ({"item_names": ["a"]}, r"^item_names must be 2 different ids, not empty and without '\|'; got \['a'\]$"),
         ({"item_names": ["a", "a"]}, r"^item_names must be 2 different ids"),
         ({"item_names": ["a", "b|c"]}, r"^item_names must be 2 different ids"),
