@@ -137,8 +137,7 @@ def concentrated_pure(epsilon: float) -> float:
       ValueError: if epsilon is negative.
     """
     validate.scalar("epsilon", epsilon, "a number, at least 0", lambda e: e >= 0)
-    level = float(epsilon)
-    return 0.5 * level * level
+    return 0.5 * float(epsilon) * float(epsilon)
 
 
 def concentrated_gaussian(sigma: float, sensitivity: float = 1.0) -> float:
