@@ -92,7 +92,7 @@ def fixed(features: Any) -> Contexts:
     """
     table = validate.matrix("features", features, "an array [num_actions, dim] of finite numbers").astype(np.float32)
     if (long := float(np.linalg.norm(table, axis=1).max(initial=0.0))) > 1 + 1e-6:
-        raise ValueError(f"features must be rows of length at most 1; got one of length {long:g}")
+        raise ValueError(f"features must be rows of length at most 1; got {validate.short(features)}, with one of length {long:g}")
     num_actions = validate.size("the number of rows of features", len(table), 1, MOST_ACTIONS)
 
     def setup(z):
