@@ -70,7 +70,10 @@ def run(
     try:
         if max_tile is not None:
             max_tile = validate.size("max_tile", max_tile)
-        _check_repair(repair, store)
+        validate.flag("progress", progress)
+        validate.flag("repair", repair)
+        if repair and store is None:
+            raise ValueError("repair must come with a store; got no store")
         folder = _folder(compiled)
         rehearsals = jobs.rehearse(study)
         workers.board({name: jobs.program(study, plan, rehearsals[name].digest) for name, plan in study.plans.items()})
@@ -88,13 +91,6 @@ def run(
         workers.close(wait=False)
         raise
     return dataset.assemble(study, tables)
-
-
-def _check_repair(repair: object, store: object) -> None:
-    if not isinstance(repair, bool):
-        raise ValueError(f"repair must be True or False; got {repair!r}")
-    if repair and store is None:
-        raise ValueError("repair must come with a store; got no store")
 
 
 def _folder(compiled: str | os.PathLike | None) -> str | None:

@@ -268,18 +268,26 @@ def test_the_command_line_uses_a_cluster(client, monkeypatch, capsys):
     assert json.loads(printed[1])[0]["claim"]["label"] == "1-LDP"
 
 
-@pytest.mark.parametrize("error", [OSError("timed out"), ValueError("unknown address scheme"), TypeError("no address")])
-def test_a_cluster_that_is_not_there_is_named(error, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("", "missing port number"),
+        ("nowhere", "missing port number"),
+        ("smoke://signals", "unknown address scheme"),
+        ("tcp://127.0.0.1:1", "timed out"),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_named(address, message, monkeypatch, capsys):
     def fail(*args, **options):
-        raise error
+        raise OSError("timed out")
 
     monkeypatch.setattr("distributed.Client", fail)
-    monkeypatch.setattr(sys, "argv", ["jaxbandits", "run", "--policies", "cascade_ucb1", "--horizon", "5", "--cluster", "nowhere"])
+    monkeypatch.setattr(sys, "argv", ["jaxbandits", "run", "--policies", "cascade_ucb1", "--horizon", "5", "--cluster", address])
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert stop.value.code == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == f"jaxbandits: cluster must be the address of a Dask scheduler that runs; got 'nowhere': {error}"
+    assert line.startswith(f"jaxbandits: cluster must be the address of a Dask scheduler that runs; got {address!r}: {message}")
 
 
 def test_compiled_programs_are_kept(tmp_path, whole):

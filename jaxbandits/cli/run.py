@@ -42,7 +42,7 @@ class Run(Chosen):
     """Directory for the results; running again finishes what is missing, and more seeds top it up."""
     repair: bool = False
     """Remove what is damaged in the store, and run it again."""
-    cluster: str = ""
+    cluster: str | None = None
     """Address of a Dask scheduler, such as tcp://127.0.0.1:8786, whose workers are to run it; they need the same versions."""
     compiled: pathlib.Path | None = None
     """Directory where compiled programs are kept for the next run, and for the workers of a cluster if they see it."""
@@ -104,16 +104,18 @@ class Plot:
 
 
 @contextlib.contextmanager
-def _executor(cluster: str) -> Iterator[concurrent.futures.Executor | None]:
+def _executor(cluster: str | None) -> Iterator[concurrent.futures.Executor | None]:
     """The workers of a cluster; None if it is none."""
-    if not cluster:
+    if cluster is None:
         yield None
         return
     try:
         from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
     except ImportError as error:
         raise ImportError(f"cluster needs Dask: pip install 'jaxbandits[cluster]'; {error}") from error
     try:
+        get_address_host_port(cluster)  # a client that was never begun complains when it is thrown away
         client = Client(cluster, timeout="10s", set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"cluster must be the address of a Dask scheduler that runs; got {cluster!r}: {error}") from error
@@ -135,7 +137,7 @@ def _check_path(name: str, path: pathlib.Path | None) -> None:
     """Refuses a file that could not be written, before anything is run."""
     if path is None:
         return
-    if not path.parent.is_dir():
+    if path.is_dir() or not path.parent.is_dir():
         raise ValueError(f"{name} must be a file in a directory that exists; got {str(path)!r}")
     if name == "plot":
         from matplotlib.backend_bases import FigureCanvasBase

@@ -44,7 +44,6 @@ MEANINGS_OF = {
     "problems.simulate_ratings.num_users": lambda: size(1, 1_000_000),
     "problems.two_level.base_prob": lambda: number(0, 1),
     "problems.two_level.gap": lambda: number(0, 1),
-    "run.progress": dict,
     "theory.contextual.ldp_glm_printed.slope": POSITIVE,
     "theory.dim": size,
     "theory.horizon": rounds,

@@ -19,8 +19,7 @@ COMMANDS = {"list": List, "run": Run, "plot": Plot, "audit": Audit, "privacy": P
 NOT_WHOLE = ("x", "1.5", "", "nan", "inf", "1e3", "9" * 30, "-1")
 NOT_NUMBERS = ("x", "", "1,5", "nan", "-1", "1e400")
 BAD = {int: NOT_WHOLE, float: NOT_NUMBERS, bool: ("maybe",), str: ("nope", ""), pathlib.Path: ("nowhere/file.foo", "")}
-ALLOWED = {("epsilon", "1e400"), ("store", "nowhere/file.foo"), ("save", ""), ("save", "nowhere/file.foo"), ("cluster", "")}
-ALLOWED |= {("compiled", "nowhere/file.foo"), ("compiled", "")}
+ALLOWED = {("epsilon", "1e400"), ("store", "nowhere/file.foo"), ("compiled", "nowhere/file.foo"), ("compiled", "")}
 """An epsilon of infinity is none; what a store is called is free."""
 PLAYED = {
     "means": ["ldp_ucb_bernoulli"],
