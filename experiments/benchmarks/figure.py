@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from experiments.benchmarks.jobs import LIST_LEN, Sizes
 from experiments.benchmarks.versus import ENGINE
-from jaxbandits import plot
+from jaxbandits import plot, plotted
 
 NEEDED = ("lanes", "rounds", "items", "threads")
 """The rows that are drawn."""
@@ -67,7 +67,7 @@ def _in_proportion(ax: Axes, curve: Mapping[str, list[float]]) -> None:
 
 
 def _draw(ax: Axes, who: str, curve: Mapping[str, list[float]]) -> None:
-    (label, marker), colour = _WHO[who], plot.COLOURS[list(_WHO).index(who)]
+    (label, marker), colour = _WHO[who], plotted.COLOURS[list(_WHO).index(who)]
     x, repeats = [int(size) for size in curve], list(curve.values())
     ax.plot(x, [statistics.median(values) for values in repeats], label=label, color=colour, marker=marker, markersize=4)
     ax.fill_between(x, [min(v) for v in repeats], [max(v) for v in repeats], color=colour, alpha=0.18, linewidth=0)
