@@ -1,11 +1,13 @@
 """What a value is, apart from the process it lives in: descriptions that are equal for equal values, and factories compared by them."""
 
+import ast
 import functools
 import hashlib
 import inspect
 import json
 import math
 import re
+import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -43,13 +45,25 @@ def _function_fingerprint(function: Callable) -> str:
     if name.startswith("jaxbandits."):
         return f"{name}{json.dumps(fingerprint(cells))}" if cells else name
     try:
-        source = inspect.getsource(function)
+        source = _without_words(inspect.getsource(function))
     except (OSError, TypeError):  # typed at a prompt, or not written in Python
         code = getattr(function, "__code__", None)
         source = re.sub(r"0x[0-9a-f]+", "", repr([getattr(code, part, b"") for part in ("co_code", "co_consts", "co_names")]))
     defaults = [getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)]
     inside = json.dumps([source, [fingerprint(c) for c in cells], fingerprint(defaults)])
     return f"{name}#{hashlib.sha256(inside.encode()).hexdigest()[:16]}"
+
+
+def _without_words(source: str) -> str:
+    """The code without comments and docstrings, which change nothing; as it is if it is not a definition by itself."""
+    try:
+        tree = ast.parse(textwrap.dedent(source))
+    except SyntaxError:  # a lambda in the middle of something
+        return source
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(tree)
 
 
 def frozen(value: Any) -> Any:

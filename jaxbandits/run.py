@@ -22,6 +22,8 @@ from jaxbandits.workers import Lost, Workers
 
 _MOST_LOSSES = 5
 """Workers in a row that a tile may cost. One that kills them, by what it needs of memory for instance, would go round for ever."""
+_LOOK = 5.0
+"""Seconds without news after which it is asked whether there can be any."""
 _GRACE = 10.0
 """Seconds that tiles have to pause when a run is cut off."""
 
@@ -62,7 +64,8 @@ def run(
         store belongs to another study, is in use, is damaged or cannot be written.
       FloatingPointError: if a regret is not finite or a metric is NaN.
       OSError: if there is no room in the store for more.
-      concurrent.futures.BrokenExecutor: if the executor has lost its workers for good.
+      concurrent.futures.BrokenExecutor: if the executor has lost its workers for good, or takes no more work.
+      RuntimeError: if a tile has cost several workers in a row, or workers have other code or versions.
     """
     if not isinstance(study, Study):
         raise ValueError(f"study must be a Study; got {study!r}")
@@ -79,12 +82,16 @@ def run(
         workers.board({name: jobs.program(study, plan, rehearsals[name].digest) for name, plan in study.plans.items()})
         _check_memory(study, rehearsals)
         digests = {name: found.digest for name, found in rehearsals.items()}
+        shapes = next(iter(rehearsals.values())).shapes
         with contextlib.ExitStack() as stack:
             stack.enter_context(programs.kept_in(folder))
-            disk = stack.enter_context(contextlib.closing(Store(store, study, digests, repair=repair))) if store is not None else None
+            disk = (
+                stack.enter_context(contextlib.closing(Store(store, study, digests, shapes, repair=repair))) if store is not None else None
+            )
             tables = {name: (disk.read(name) if disk else {}) or jobs.empty(study, plan) for name, plan in study.plans.items()}
             waiting = _in_turn(study, tables, disk, rehearsals, workers.count, max_tile)
             bar = stack.enter_context(_Progress(waiting, study.rounds[-1], enabled=progress))
+            bar.describe("running" if workers.here else "waiting for workers")
             _run_missing(waiting, study, tables, disk, workers, bar)
         workers.close(wait=True)
     except BaseException:
@@ -99,8 +106,11 @@ def _folder(compiled: str | os.PathLike | None) -> str | None:
     try:
         path = pathlib.Path(compiled).expanduser().absolute()
         path.mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK):
+            raise PermissionError(13, "Permission denied")
     except (TypeError, OSError) as error:
-        raise ValueError(f"compiled must be a directory that can be written; got {compiled!r}: {error}") from error
+        said, shown = getattr(error, "strerror", None) or error, str(compiled) if isinstance(compiled, os.PathLike) else compiled
+        raise ValueError(f"compiled must be a directory that can be written; got {shown!r}: {said}") from error
     return str(path)
 
 
@@ -134,7 +144,7 @@ def _in_turn(
     """All jobs, in turn over the policies, so that workers compile different ones at the same time instead of waiting for one."""
     by_policy = []
     for name, found in rehearsals.items():
-        unfinished = disk.unfinished(name) if disk else []
+        unfinished = disk.unfinished(name, jobs.gaps(tables[name])) if disk else []
         by_policy.append(jobs.missing(name, tables[name], unfinished, found.lane_bytes, workers, max_tile))
     return [job for tier in itertools.zip_longest(*by_policy) for job in tier if job is not None]
 
@@ -165,19 +175,26 @@ def _run_missing(
                 job = queue.popleft()
                 lanes = jobs.lanes(study, job)
                 sent[workers.send(job.policy, lanes, checkpoints, job.before, bar.hook(job), keeps=disk is not None)] = job
-            for future in concurrent.futures.wait(sent, return_when=concurrent.futures.FIRST_COMPLETED).done:
-                job = sent.pop(future)
+            found = concurrent.futures.wait(sent, timeout=_LOOK, return_when=concurrent.futures.FIRST_COMPLETED).done
+            if not found and not workers.there():
+                bar.describe("waiting for workers")
+            for future in found:
+                job = sent[future]
                 try:
                     left = heard(job, workers.result(future))
                 except Lost as loss:
                     left = job._replace(losses=job.losses + 1)
-                    if left.losses == _MOST_LOSSES and loss.__cause__:
-                        raise loss.__cause__ from None
+                    if left.losses == _MOST_LOSSES:
+                        cost = f"a tile of policy {job.policy!r} has cost {_MOST_LOSSES} workers in a row; is their memory too small?"
+                        raise RuntimeError(f"{cost} {type(loss.__cause__).__name__}: {loss.__cause__}") from loss.__cause__
+                del sent[future]  # not before it is kept: an interrupt may come at any time
                 if left:
                     queue.appendleft(left)
     except BaseException:
         bar.stop()
-        running = {future: job for future, job in sent.items() if not future.cancel()}
+        running = {future: job for future, job in sent.items() if not workers.cancel(future)}
+        with contextlib.suppress(KeyboardInterrupt):  # a second one, pressed with the first, would lose what this is to keep
+            concurrent.futures.wait(running, timeout=_GRACE if workers.here else 0)
         for future in concurrent.futures.wait(running, timeout=_GRACE if workers.here else 0).done:
             with contextlib.suppress(Exception):  # what is told is what went wrong first
                 heard(running[future], workers.result(future))
@@ -192,9 +209,13 @@ class _Progress:
     """A bar on the host, in lane-rounds: what is compiling or running, how fast, how long still."""
 
     def __init__(self, waiting: list[Job], horizon: int, *, enabled: bool):
-        total = sum(len(job.point) * (horizon - _done(job)) for job in waiting)
+        total, done = (sum(len(job.point) * rounds(job) for job in waiting) for rounds in (lambda job: horizon, _done))
         self._stopped = False
-        self._bar = tqdm(total=total, unit=" lane-rounds", unit_scale=True, disable=not enabled or not total, mininterval=0.5)
+        self._bar = tqdm(total=total, initial=done, unit=" lane-rounds", unit_scale=True, disable=not enabled or not total, mininterval=0.5)
+
+    def describe(self, what: str) -> None:
+        """Says what is being done."""
+        self._bar.set_description(what)
 
     def stop(self) -> None:
         """Asks the tiles that run in this process to pause."""

@@ -7,66 +7,60 @@ written, and each has a checksum, so a damaged one is found. One process writes 
 
 import contextlib
 import importlib.metadata
-import itertools
 import json
 import os
 import pathlib
-import shutil
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-import filelock
 import numpy as np
 import zarr
 from zarr.codecs import Crc32cCodec, ZstdCodec
 
+from jaxbandits import folder
+from jaxbandits.folder import StoreError, damaged
 from jaxbandits.jobs import Job, Table
 from jaxbandits.study import Plan, Study
 from jaxbandits.unfinished import Unfinished
 
 _SEEDS_PER_CHUNK = 128
-_LOCK = ".lock"
 _UNFINISHED = ".unfinished"
-_LEFT_OVER = ("**/*.partial", ".probe-*")
-"""What a process that is killed while it writes may leave."""
-
-
-class _Refused(ValueError):
-    """The store is sound, and not of these functions; or it says already what is damaged."""
 
 
 class Store:
     """Results of one study on disk."""
 
-    def __init__(self, path: str | os.PathLike, study: Study, digests: Mapping[str, str], *, repair: bool = False):
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        study: Study,
+        digests: Mapping[str, str],
+        shapes: Mapping[str, tuple[int, ...]],
+        *,
+        repair: bool = False,
+    ):
         """Opens the store, or makes it, and keeps other runs out of it until ``close``.
 
         Args:
           path: a directory.
           study: the study it belongs to.
           digests: of each policy's traced round; results of another round are refused.
+          shapes: of each metric of one lane at one checkpoint.
           repair: whether to remove what is found damaged, so that it is run again.
 
         Raises:
           ValueError: if it holds another study or something else, cannot be written, or is in use.
         """
-        try:
-            self.path = pathlib.Path(path).expanduser()
-        except TypeError as error:
-            raise ValueError(f"store must be the path of a directory; got {path!r}") from error
-        self.study, self.digests, self._repair = study, digests, repair
+        self.path = folder.located(path)
+        self.study, self._digests, self._shapes, self._repair = study, digests, shapes, repair
         versions = [importlib.metadata.version(name) for name in ("jaxbandits", "jax")]
         stamps = {name: [digest, versions, _identity(study)] for name, digest in digests.items()}
         self._unfinished = Unfinished(self.path / _UNFINISHED, stamps)
         self._jobs: list[Job] | None = None
         self._prepared: set[str] = set()
-        self._check_writable()
-        self._lock = filelock.FileLock(self.path / _LOCK)
+        self._lock = folder.locked(self.path, study.plans)
         try:
-            self._lock.acquire(timeout=0)
-        except filelock.Timeout as error:
-            raise ValueError(f"store must be in use by one run at a time; {str(self.path)!r} is in use by another") from error
-        try:
+            folder.sweep(self.path)
             self._open()
         except BaseException:
             self.close()
@@ -77,31 +71,44 @@ class Store:
         self._lock.release()
 
     def _open(self) -> None:
-        study = self.study
-        for left in itertools.chain.from_iterable(self.path.glob(pattern) for pattern in _LEFT_OVER):
-            left.unlink(missing_ok=True)
-        if all(p.name == _LOCK for p in self.path.iterdir()):
-            zarr.create_group(store=self.path, attributes={"study": _identity(study)})
+        place, wanted = self.path / folder.ROOT, _identity(self.study)
+        if not any(entry.name != folder.LOCK for entry in self.path.iterdir()):
+            self._describe()
         try:
             self.root = zarr.open_group(store=self.path, mode="r+")
             found = self.root.attrs["study"]
-        except Exception as error:  # whatever a file that is no store makes the library raise
-            raise ValueError(f"store must be empty or hold a study; got {str(self.path)!r}, which holds something else") from error
-        if not isinstance(found, dict) or found != _identity(study):
-            changed = next((k for k, v in _identity(study).items() if not isinstance(found, dict) or found.get(k) != v), "version")
-            raise ValueError(
-                f"store must belong to this study; got {str(self.path)!r}, which holds a study with another {changed}: "
-                "choose another path, or remove the store"
+            if self.root.attrs["mark"] != folder.mark(found):
+                raise StoreError("it has been changed")
+        except Exception as error:  # whatever a damaged file makes the library raise
+            if not self._repair:
+                raise damaged(place, error) from error
+            self._vouch(error)
+            folder.remove(place)
+            self._describe()
+            self.root, found = zarr.open_group(store=self.path, mode="r+"), wanted
+        changed = folder.difference(found, wanted)
+        if changed:
+            raise StoreError(
+                f"store must belong to this study; got {str(self.path)!r}, whose study differs in {changed}: "
+                "undo the change, choose another path, or remove the store"
             )
 
-    def _check_writable(self) -> None:
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            probe = self.path / f".probe-{os.getpid()}"
-            probe.write_bytes(b"")
-            probe.unlink(missing_ok=True)  # one that opens the store may have cleared it away
-        except OSError as error:
-            raise ValueError(f"store must be a directory that can be written; got {str(self.path)!r}: {error.strerror}") from error
+    def _describe(self) -> None:
+        """Writes which study it is."""
+        identity = _identity(self.study)
+        zarr.create_group(store=self.path, attributes={"study": identity, "mark": folder.mark(identity)})
+
+    def _vouch(self, error: Exception) -> None:
+        """Refuses to call it a store of this study unless the policies in it say that it is."""
+        marks = []
+        for policy in self.study.plans:
+            with contextlib.suppress(Exception):
+                marks.append(zarr.open_group(store=self.path, path=policy, mode="r").attrs["study"])
+        if not marks or set(marks) != {folder.mark(_identity(self.study))}:
+            raise StoreError(
+                f"store is damaged at {str(self.path / folder.ROOT)!r}, which says what it holds, and what else is there does not say that "
+                "it is this study: it cannot be repaired"
+            ) from error
 
     def read(self, policy: str) -> Table:
         """What is there for a policy: each quantity, [points, seeds, ...], NaN where missing; empty if nothing is.
@@ -109,55 +116,78 @@ class Store:
         Raises:
           ValueError: if it is damaged and not to be repaired, or came from other functions.
         """
+        place = self.path / policy
+        if not os.path.lexists(place):
+            return {}
         try:
-            return self._read(policy) if policy in self.root else {}
-        except _Refused:
+            table = self._read(policy)
+        except StoreError:
             raise
         except Exception as error:  # whatever a damaged file makes the library raise
-            place = self.path / policy
             if not self._repair:
-                raise _damaged(place, error) from error
-            shutil.rmtree(place)
-            return {}
+                raise damaged(place, error) from error
+            table = {}
+        if not table:  # so that nothing of it is taken for what is to come
+            folder.remove(place)
+        return table
 
     def _read(self, policy: str) -> Table:
-        plan, group = self.study.plans[policy], self._group(policy)
-        if "regret" not in group:
-            return {}
-        if group.attrs.get("digest") != self.digests[policy]:
-            raise _Refused(
+        plan, place = self.study.plans[policy], self.path / policy
+        if place.is_dir() and not any(entry.is_file() for entry in place.rglob("*")):
+            return {}  # it was begun
+        group = self._group(policy)
+        if group.attrs["digest"] != self._digests[policy]:
+            raise StoreError(
                 f"store must hold results of the same functions; in {str(self.path)!r} those of {policy!r} came from others, or from "
-                "another version of jaxbandits or JAX: choose another path, or remove the store"
+                "another version of jaxbandits or JAX: undo the change, choose another path, or remove the store"
             )
         if any(name not in group for name in self.study.quantities):
             return {}
-        return {name: self._wanted(plan, self._values(_array(group, name))) for name in self.study.quantities}
+        return {name: self._wanted(plan, self._values(plan, name, _array(group, name))) for name in self.study.quantities}
 
-    def _values(self, array: zarr.Array) -> np.ndarray:
+    def _values(self, plan: Plan, name: str, array: zarr.Array) -> np.ndarray:
         """All of an array; a chunk that cannot be read is named, or removed if it is to be repaired."""
+        shape = (*plan.shape, array.shape[len(plan.shape)], len(self.study.rounds), *self._shapes.get(name, ()))
+        if array.shape != shape or array.dtype != np.float64:
+            raise TypeError(f"{name} must be float64{list(shape)}; it is {array.dtype}{list(array.shape)}")
+        base = self.path / array.path
+        chunks = {where: base / array.metadata.encode_chunk_key(where) for where in np.ndindex(array.cdata_shape)}
+        for misplaced, why in folder.misplaced(base, chunks.values()):
+            self._found(misplaced, why)
         try:
             return np.asarray(array[...])
         except Exception:  # whatever a damaged chunk makes the library raise
-            for where in itertools.product(*(range(n) for n in array.cdata_shape)):
+            for where, chunk in chunks.items():
                 region = tuple(slice(i * n, (i + 1) * n) for i, n in zip(where, array.chunks, strict=True))
                 try:
                     array[region]
                 except Exception as error:
-                    chunk = self.path / array.path / array.metadata.encode_chunk_key(where)
-                    if not self._repair:
-                        raise _damaged(chunk, error) from error
-                    chunk.unlink()
+                    self._found(chunk, error)
             return np.asarray(array[...])
 
-    def unfinished(self, policy: str) -> list[Job]:
-        """The jobs of a policy that were cut off; those with seeds that the study does not have stay for one that does.
+    def _found(self, place: pathlib.Path, error: Exception | str) -> None:
+        """Names damage, or removes it if it is to be repaired."""
+        if not self._repair:
+            raise damaged(place, error)
+        folder.remove(place)
+
+    def unfinished(self, policy: str, gaps: np.ndarray) -> list[Job]:
+        """The jobs of a policy that were cut off and can go on.
+
+        Args:
+          policy: its name.
+          gaps: bool [points, seeds], the lanes that are missing. A job with seeds beyond them is left for a study that has them.
 
         Raises:
           ValueError: if a file is damaged and not to be repaired.
         """
         if self._jobs is None:
             self._jobs = self._unfinished.read(repair=self._repair)
-        return [job for job in self._jobs if job.policy == policy and job.seed.max() < self.study.seeds]
+        mine = [job for job in self._jobs if job.policy == policy and job.seed.max() < self.study.seeds]
+        for job in mine:
+            if not gaps[job.point, job.seed].any():
+                self._unfinished.drop(job)  # it was finished, and killed before it could say so
+        return [job for job in mine if gaps[job.point, job.seed].any()]
 
     def _group(self, policy: str) -> zarr.Group:
         return cast(zarr.Group, self.root[policy])
@@ -177,9 +207,10 @@ class Store:
           shapes: for each quantity, the shape of one lane's record, rounds first.
         """
         plan, seeds = self.study.plans[policy], self.study.seeds
-        group = self.root.require_group(policy)
-        if "regret" not in group:
-            group.attrs["digest"] = self.digests[policy]
+        if policy not in self.root:
+            marks = {"digest": self._digests[policy], "study": folder.mark(_identity(self.study))}
+            self.root.create_group(policy, attributes=marks)
+        group = self._group(policy)
         axes, lead = [*plan.axes, "seed"], len(plan.shape)
         for name, rest in shapes.items():
             if name not in group:
@@ -194,18 +225,22 @@ class Store:
                 )
             elif _array(group, name).shape[lead] < seeds:
                 _array(group, name).resize((*plan.shape, seeds, *rest))
-        self._coordinates(group, plan)
+        self._coordinates(policy, plan)
 
-    def _coordinates(self, group: zarr.Group, plan: Plan) -> None:
+    def _coordinates(self, policy: str, plan: Plan) -> None:
         """Coordinate arrays, so that ``xarray.open_zarr(path, group=policy)`` reads the store."""
+        group = self._group(policy)
         wanted = {axis: np.asarray(list(self.study.axes[axis])) for axis in plan.axes}
         wanted |= {"round": np.asarray(self.study.rounds), "seed": np.arange(_array(group, "regret").shape[len(plan.shape)])}
         for name, values in wanted.items():
             if values.dtype.kind == "U":
                 continue  # labels are in the study's description; Zarr's strings have no settled format
-            # One that was begun and not written reads as zeros.
-            if name not in group or not np.array_equal(_array(group, name)[...], values):
-                group.create_array(name, data=values, dimension_names=[name], overwrite=True)
+            with contextlib.suppress(Exception):  # damaged; it says nothing that is not known
+                # One that was begun and not written reads as zeros.
+                if np.array_equal(_array(group, name)[...], values):
+                    continue
+            folder.remove(self.path / policy / name)
+            group.create_array(name, data=values, dimension_names=[name])
 
     def keep(self, job: Job) -> None:
         """Writes what a job has played that is to go on.
@@ -261,8 +296,3 @@ def _array(group: zarr.Group, name: str) -> zarr.Array:
 def _identity(study: Study) -> dict[str, Any]:
     """The description without the number of seeds, which may grow."""
     return json.loads(json.dumps({k: v for k, v in study.describe().items() if k != "seeds"}))
-
-
-def _damaged(place: pathlib.Path, error: Exception) -> _Refused:
-    said = str(error) or type(error).__name__
-    return _Refused(f"store is damaged at {str(place)!r}, run with repair=True to remove that and run it again: {said}")

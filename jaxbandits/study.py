@@ -102,9 +102,11 @@ class Study:
         if not isinstance(self.policies, Mapping) or not self.policies:
             raise ValueError(f"policies must be a non-empty mapping from names to factories; got {self.policies!r}")
         for name in self.policies:
-            if not isinstance(name, str) or not re.fullmatch(r"[^\W_][^/\\$\x00-\x1f]{0,99}", name) or name == "zarr.json":
+            fits = isinstance(name, str) and len(name.encode(errors="replace")) <= 200  # the name of a directory
+            if not fits or not re.fullmatch(r"[^\W_][^/\\$\x00-\x1f]{0,99}", name) or name == "zarr.json":
                 raise ValueError(
-                    f"policies must have names of up to 100 characters that start with a letter or digit, without / \\ $; got {name!r}"
+                    "policies must have names of up to 100 characters, 200 bytes, that start with a letter or digit, without / \\ $; "
+                    f"got {name!r}"
                 )
         for name, value in (
             ("rounds", _rounds(self.checkpoints, self.horizon)),

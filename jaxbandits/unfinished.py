@@ -3,12 +3,12 @@
 import hashlib
 import json
 import pathlib
-import zipfile
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from jaxbandits import folder
 from jaxbandits.engine.tiles import Played
 from jaxbandits.jobs import Job
 
@@ -23,14 +23,15 @@ class Unfinished:
     def keep(self, job: Job, played: Played) -> None:
         """Writes what a job has played, in place of what was kept of it before: whole, or not at all."""
         self._folder.mkdir(exist_ok=True)
-        head = {"policy": job.policy, "stamp": self._stamps[job.policy], "size": job.size, "done": played.done}
-        arrays = {"head": np.frombuffer(json.dumps(head).encode(), np.uint8), "point": job.point, "seed": job.seed}
-        arrays |= {f"carry {i}": leaf for i, leaf in enumerate(played.carry)}
+        arrays = {"point": job.point, "seed": job.seed, **{f"carry {i}": leaf for i, leaf in enumerate(played.carry)}}
         arrays |= {f"record {name}": value for name, value in played.records.items()}
+        kinds = {name: value.dtype.name for name, value in arrays.items()}
+        head = {"policy": job.policy, "stamp": self._stamps[job.policy], "size": job.size, "done": played.done, "kinds": kinds}
+        arrays["head"] = np.frombuffer(json.dumps(head).encode(), np.uint8)
         path = self._path(job)
         partial = path.with_suffix(".partial")
         with partial.open("wb") as file:
-            np.savez(file, **arrays)
+            np.savez(file, allow_pickle=False, **arrays)
         partial.replace(path)
 
     def drop(self, job: Job) -> None:
@@ -46,20 +47,25 @@ class Unfinished:
         Raises:
           ValueError: if a file is damaged and is to stay.
         """
+        if self._folder.exists() and not self._folder.is_dir():
+            self._damage(self._folder, "it is not a directory", repair)
         found = []
         for path in sorted(self._folder.glob("*.npz")):
             try:
                 job = self._read(path)
-            except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-                if not repair:
-                    hint = "run with repair=True to begin that tile again"
-                    raise ValueError(f"store is damaged at {str(path)!r}, {hint}: {error}") from error
-                job = None
+            except Exception as error:  # whatever a damaged file makes the libraries raise
+                self._damage(path, error, repair)
+                continue
             if job is None:
                 path.unlink()
             else:
                 found.append(job)
         return found
+
+    def _damage(self, place: pathlib.Path, error: Exception | str, repair: bool) -> None:
+        if not repair:
+            raise folder.damaged(place, error)
+        folder.remove(place)
 
     def _read(self, path: pathlib.Path) -> Job | None:
         """The job of a file; None if it was made with something else."""
@@ -67,10 +73,11 @@ class Unfinished:
             head = json.loads(file["head"].tobytes())
             if head["stamp"] != self._stamps.get(head["policy"]):
                 return None
-            count = sum(name.startswith("carry ") for name in file.files)
-            carry = tuple(file[f"carry {i}"] for i in range(count))
-            records = {name.removeprefix("record "): file[name] for name in file.files if name.startswith("record ")}
-            return Job(head["policy"], file["point"], file["seed"], head["size"], Played(head["done"], carry, records))
+            # The types of JAX that are none of NumPy's come back as bytes.
+            arrays = {name: file[name].view(np.dtype(kind)) for name, kind in head["kinds"].items()}
+        carry = tuple(arrays[f"carry {i}"] for i in range(sum(name.startswith("carry ") for name in arrays)))
+        records = {name.removeprefix("record "): value for name, value in arrays.items() if name.startswith("record ")}
+        return Job(head["policy"], arrays["point"], arrays["seed"], head["size"], Played(head["done"], carry, records))
 
     def _path(self, job: Job) -> pathlib.Path:
         lanes = hashlib.sha256(job.policy.encode() + job.point.tobytes() + job.seed.tobytes()).hexdigest()[:24]

@@ -7,6 +7,7 @@ whatever the executor itself raises is the loss of a worker.
 import concurrent.futures
 import contextlib
 import functools
+import hashlib
 import importlib.metadata
 import pickle
 import traceback
@@ -17,12 +18,15 @@ import cloudpickle
 import jax
 import numpy as np
 
-from jaxbandits.engine import compiled, scan, tiles
+from jaxbandits.engine import compiled, rehearsal, scan, tiles
 
 _PATIENCE = 60.0
 """Seconds after which a tile comes back to be kept, and goes on."""
 _AHEAD = 64
 """Tiles that wait at workers of whom it is not known how many there are or will be."""
+
+
+_GONE = "this executor has lost its workers and cannot be used again; with a store nothing that was finished is lost"
 
 
 class Lost(Exception):
@@ -54,7 +58,12 @@ class Workers:
             raise ValueError(f"executor must be a concurrent.futures.Executor; got {executor!r}")
         context = getattr(executor, "_mp_context", None)
         if context is not None and context.get_start_method() == "fork":
-            raise ValueError("executor must start its processes with 'spawn' or 'forkserver'; JAX does not survive 'fork'")
+            raise ValueError(
+                "executor must start its processes with 'spawn' or 'forkserver', as mp_context=multiprocessing.get_context('spawn') does; "
+                "JAX does not survive 'fork'"
+            )
+        if getattr(getattr(executor, "_client", None), "asynchronous", False):
+            raise ValueError("executor must be that of a client with asynchronous=False; got one that waits in an event loop")
         self._own = executor is None
         self._executor = executor or concurrent.futures.ThreadPoolExecutor(_at_a_time())
         self.here = isinstance(self._executor, concurrent.futures.ThreadPoolExecutor)
@@ -67,6 +76,25 @@ class Workers:
         """Ends the threads if they are its own."""
         if self._own:
             self._executor.shutdown(wait=wait, cancel_futures=not wait)
+
+    def there(self) -> bool:
+        """Whether there are workers, as far as the executor tells.
+
+        Raises:
+          concurrent.futures.BrokenExecutor: if it cannot answer any more; Dask's never says so of its own accord.
+        """
+        if self._closed():
+            raise concurrent.futures.BrokenExecutor(f"{_GONE}: its scheduler is gone, or its client is closed")
+        with contextlib.suppress(Exception):
+            return bool(self._executor._client.nthreads())  # pyright: ignore[reportAttributeAccessIssue]
+        return True
+
+    def _closed(self) -> bool:
+        return getattr(getattr(self._executor, "_client", None), "status", "") == "closed"
+
+    def cancel(self, future: concurrent.futures.Future) -> bool:
+        """Takes back a tile that has not been begun, or is in another process; whether that was possible."""
+        return self._closed() or future.cancel()
 
     def board(self, programs: Mapping[str, scan.Program]) -> None:
         """Makes the programs ready for sending.
@@ -97,9 +125,10 @@ class Workers:
         turn, self._turn = self._turn, self._turn + 1
         if self.here:
             seconds = _PATIENCE if keeps else float("inf")
-            return self._executor.submit(tiles.advance_tile, self._programs[policy], lanes, checkpoints, turn, report, before, seconds)
+            with _told_if_broken(Exception):
+                return self._executor.submit(tiles.advance_tile, self._programs[policy], lanes, checkpoints, turn, report, before, seconds)
         task = Task(self._shipped[policy], lanes, checkpoints, turn, before, _versions(), compiled.folder())
-        with _told_if_broken():
+        with _told_if_broken(Exception):
             return self._executor.submit(serve, task, _PATIENCE)
 
     def result(self, future: concurrent.futures.Future) -> tiles.Played:
@@ -116,7 +145,7 @@ class Workers:
                 found = future.result()
         except concurrent.futures.BrokenExecutor:
             raise
-        except (Exception, concurrent.futures.CancelledError) as error:  # each library has its own for a worker that is gone
+        except BaseException as error:  # each library has its own for a worker that is gone
             raise Lost from error
         if isinstance(found, tiles.Played):
             return found
@@ -124,13 +153,12 @@ class Workers:
 
 
 @contextlib.contextmanager
-def _told_if_broken() -> Iterator[None]:
+def _told_if_broken(kind: type[Exception] = concurrent.futures.BrokenExecutor) -> Iterator[None]:
     try:
         yield
-    except concurrent.futures.BrokenExecutor as error:
-        raise concurrent.futures.BrokenExecutor(
-            f"a worker died, and this executor cannot be used again; with a store nothing that was finished is lost: {error}"
-        ) from error
+    except kind as error:
+        guard = "; a script must start processes under if __name__ == '__main__'" if "process pool" in str(error) else ""
+        raise concurrent.futures.BrokenExecutor(f"{_GONE}: {error}{guard}") from error
 
 
 def _at_a_time() -> int:
@@ -146,6 +174,7 @@ def _count(executor: Any) -> int:
     return _at_a_time()
 
 
+@functools.cache
 def _versions() -> tuple[str, ...]:
     return importlib.metadata.version("jaxbandits"), jax.__version__
 
@@ -155,7 +184,23 @@ def _versions() -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=64)
 def _unpacked(program: bytes) -> scan.Program:
-    return pickle.loads(program)
+    try:
+        return pickle.loads(program)
+    except ImportError as error:
+        raise ImportError(f"a worker must be able to import what policies, problem and metrics are made of: {error}") from error
+
+
+_found_alike: set[bytes] = set()
+
+
+def _check(task: Task, program: scan.Program) -> None:
+    """Refuses a program that is another here, where a module may have been imported before it was changed."""
+    key = hashlib.sha256(task.program).digest()
+    if key in _found_alike:
+        return
+    if rehearsal.rehearse(program, task.lanes).digest != program.digest:
+        raise RuntimeError("a worker must have the code that sent it the work; it has imported another: start the workers anew")
+    _found_alike.add(key)
 
 
 def serve(task: Task, seconds: float) -> tiles.Played | Exception:
@@ -172,10 +217,10 @@ def serve(task: Task, seconds: float) -> tiles.Played | Exception:
         if task.versions != _versions():
             wanted = f"the versions of jaxbandits and jax that sent it the work, {task.versions}"
             raise RuntimeError(f"a worker must have {wanted}; it has {_versions()}")
-        if task.compiled:
-            compiled.keep_in(task.compiled)
         program = _unpacked(task.program)
-        return tiles.advance_tile(program, task.lanes, task.checkpoints, task.turn, None, task.before, seconds)
+        _check(task, program)
+        with compiled.kept_in(task.compiled):
+            return tiles.advance_tile(program, task.lanes, task.checkpoints, task.turn, None, task.before, seconds)
     except Exception as error:
         try:
             error.add_note("in a worker:\n" + traceback.format_exc())

@@ -215,14 +215,14 @@ def test_a_study_of_a_file(command, studies, tmp_path):
 @pytest.mark.parametrize(
     ("written", "words", "message"),
     [
-        (STUDIES, ["--epsilon", 1], "epsilon is said by the study of the file; got (1.0,)"),
-        (STUDIES, ["--policies", "ucb1"], "policies is said by the study of the file; got ('ucb1',)"),
+        (STUDIES, ["--epsilon", 1], "epsilon must be set in the study of the file, not beside it; got (1.0,)"),
+        (STUDIES, ["--policies", "ucb1"], "policies must be set in the study of the file, not beside it; got ('ucb1',)"),
         (
             STUDIES + "second = jb.Study(problem=problem, policies=both, grid={**first.grid, 'epsilon': [1]})",
             [],
-            "it has first, second; got",
+            "studies.py:second; got",
         ),
-        ("x = 1", [], "it has none; got"),
+        ("x = 1", [], "study must be a name in a file with a jaxbandits.Study; got"),
         ("import nothing_like_it", [], "study must be in a file that runs; in "),
         ("def (", [], "study must be in a file that runs; in "),
     ],

@@ -104,7 +104,7 @@ def test_a_lost_tile_is_sent_again_from_its_last_pause(whole):
 
 def test_a_tile_that_kills_its_workers_is_given_up():
     executor = Faulty(lost=lambda task: True)
-    with pytest.raises(WorkerDied):
+    with pytest.raises(RuntimeError, match=r"a tile of policy '.*' has cost 5 workers in a row; .* WorkerDied"):
         run(study(seeds=2), executor=executor, max_tile=16, progress=False)
     assert len(executor.tasks) <= 2 * 5  # each of the two policies is one tile
 
@@ -112,7 +112,7 @@ def test_a_tile_that_kills_its_workers_is_given_up():
 def test_losses_are_counted_tile_by_tile(whole, tmp_path):
     """One poisonous tile among healthy ones does not go round for ever, and the others are kept."""
     executor = Faulty(lost=lambda task: 33 in task.lanes.replica and "epsilon" in task.lanes.policy)
-    with pytest.raises(WorkerDied):
+    with pytest.raises(RuntimeError, match="a tile of policy 'F' has cost 5 workers"):
         run(study(), executor=executor, max_tile=16, store=tmp_path / "s", progress=False)
     again = Faulty()
     same(run(study(), executor=again, max_tile=16, store=tmp_path / "s", progress=False), whole)
@@ -135,6 +135,72 @@ def test_what_goes_wrong_in_a_worker_is_told_and_not_tried_again(monkeypatch):
         run(study(seeds=2), executor=executor, progress=False)
     assert "in a worker" in raised.value.__notes__[0]
     assert len(executor.tasks) <= 2  # one for each policy
+
+
+def test_a_worker_that_has_imported_other_code_is_refused(monkeypatch):
+    """It would give the numbers of what it knows under the name of what was sent."""
+
+    def serve_with_another_generator(task, seconds):
+        workers._found_alike.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr("jaxbandits.engine.rehearsal.GENERATOR", "another generator")
+            return workers.serve(task, seconds)
+
+    class Stale(Faulty):
+        def submit(self, function, task, seconds):
+            return super().submit(serve_with_another_generator, task, seconds)
+
+    with pytest.raises(RuntimeError, match="a worker must have the code that sent it the work; it has imported another: start the workers"):
+        run(study(seeds=2), executor=Stale(), progress=False)
+
+
+def test_a_module_that_a_worker_lacks_is_named(monkeypatch):
+    def lacks(program):
+        raise ModuleNotFoundError("No module named 'helper'")
+
+    workers._unpacked.cache_clear()
+    monkeypatch.setattr("pickle.loads", lacks)
+    task = workers.Task(b"", None, None, 0, None, workers._versions(), None)
+    (said,) = workers.serve(task, 1.0).args
+    assert "a worker must be able to import what policies, problem and metrics are made of: No module named 'helper'" in said
+
+
+class GoneClient:
+    """As Dask's when the scheduler has died: it never answers, and says so only if it is asked."""
+
+    status, asynchronous = "running", False
+
+    def nthreads(self):
+        return {"a": 1}
+
+
+class Silent(concurrent.futures.Executor):
+    def __init__(self):
+        self._client = GoneClient()
+
+    def submit(self, *args):
+        self._client.status = "closed"
+        return concurrent.futures.Future()
+
+
+def test_an_executor_that_never_answers_again_is_given_up(monkeypatch):
+    monkeypatch.setattr(sys.modules["jaxbandits.run"], "_LOOK", 0.01)
+    with pytest.raises(concurrent.futures.BrokenExecutor, match=r"lost its workers.*scheduler is gone"):
+        run(study(seeds=2), executor=Silent(), progress=False)
+
+
+def test_an_executor_that_takes_nothing_more_says_so():
+    pool = concurrent.futures.ThreadPoolExecutor(1)
+    pool.shutdown()
+    with pytest.raises(concurrent.futures.BrokenExecutor, match="cannot schedule new futures after shutdown"):
+        run(study(seeds=2), executor=pool, progress=False)
+
+
+def test_a_client_in_an_event_loop_is_refused():
+    executor = Silent()
+    executor._client.asynchronous = True
+    with pytest.raises(ValueError, match="executor must be that of a client with asynchronous=False"):
+        run(study(seeds=2), executor=executor, progress=False)
 
 
 def test_what_cannot_be_sent_is_named():
@@ -185,7 +251,7 @@ def test_an_interrupt_pauses_what_runs_here(whole, tmp_path, monkeypatch):
         return original(program, lanes, checkpoints, device, ask, before, seconds)
 
     def interrupted(futures, **options):
-        if "timeout" not in options:
+        if "return_when" in options:
             raise KeyboardInterrupt
         return waits(futures, **options)
 
@@ -204,7 +270,7 @@ def test_a_pool_that_has_lost_a_process_says_so():
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
         killed = pool.submit(os.getpid).result()
         os.kill(killed, signal.SIGKILL)
-        with pytest.raises(concurrent.futures.BrokenExecutor, match="a worker died, and this executor cannot be used again"):
+        with pytest.raises(concurrent.futures.BrokenExecutor, match=r"this executor has lost its workers.*if __name__ =="):
             run(study(seeds=2), executor=pool, progress=False)
 
 
@@ -213,7 +279,7 @@ def client():
     # A worker that is killed again while it starts is not given up.
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": "600s", "distributed.admin.tick.limit": "60s"}),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster) as client,
     ):
         yield client
@@ -297,6 +363,19 @@ def test_compiled_programs_are_kept(tmp_path, whole):
     same(run(study(), compiled=tmp_path / "kept", progress=False), whole)
     assert compiled.folder() == before
     assert list((tmp_path / "kept").iterdir())
+
+
+def test_runs_at_a_time_leave_the_setting_as_it_was(tmp_path):
+    """The first of them sets it, and the last puts it back, in whatever order they end."""
+    before = compiled.folder()
+    first, second = compiled.kept_in(str(tmp_path / "a")), compiled.kept_in(str(tmp_path / "b"))
+    first.__enter__()
+    second.__enter__()
+    assert compiled.folder() == str(tmp_path / "a")
+    first.__exit__(None, None, None)
+    assert compiled.folder() == str(tmp_path / "a")
+    second.__exit__(None, None, None)
+    assert compiled.folder() == before
 
 
 def test_the_folder_of_compiled_programs_is_checked(tmp_path):

@@ -33,7 +33,7 @@ def main() -> None:
         print("jaxbandits: interrupted; with a store, the same command goes on from here", file=sys.stderr)
         raise SystemExit(130) from None
     except (ValueError, FloatingPointError, OSError, ImportError, RuntimeError) as error:
-        print(f"jaxbandits: {error}", file=sys.stderr)
+        print(f"jaxbandits: {' '.join(str(error).split())}", file=sys.stderr)
         raise SystemExit(2) from None
     finally:
         signal.signal(signal.SIGTERM, before)

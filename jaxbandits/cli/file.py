@@ -19,11 +19,12 @@ def study_in(place: str) -> Study:
     file, name = (head, tail) if head and tail.isidentifier() else (place, "")
     path = pathlib.Path(file).expanduser()
     if path.suffix != ".py" or not path.is_file():
-        raise ValueError(f"study must be a Python file with a study in it, such as studies.py or studies.py:first; got {place!r}")
+        why = "there is no such file" if path.suffix == ".py" else "it does not end in .py"
+        raise ValueError(f"study must be a Python file with a study in it, such as studies.py or studies.py:first; got {place!r}: {why}")
     found = {key: value for key, value in _run(path).items() if isinstance(value, Study)}
     if (name and name not in found) or (not name and len(found) != 1):
-        there = f"it has {', '.join(found)}" if found else "it has none"
-        raise ValueError(f"study must be one of {file}; {there}; got {place!r}")
+        there = "one of " + ", ".join(f"{file}:{key}" for key in found) if found else "a name in a file with a jaxbandits.Study"
+        raise ValueError(f"study must be {there}; got {place!r}")
     return found[name] if name else next(iter(found.values()))
 
 
@@ -42,6 +43,6 @@ def _run(path: pathlib.Path) -> dict:
     sys.path.insert(0, str(path.parent.absolute()))  # as `python studies.py` has it
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # of code that is not ours
+    except (Exception, SystemExit) as error:  # of code that is not ours
         raise ValueError(f"study must be in a file that runs; in {str(path)!r}: {type(error).__name__}: {error}") from error
     return vars(module)

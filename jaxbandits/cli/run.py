@@ -71,7 +71,7 @@ class Run(Chosen):
         said = {field.name for field in dataclasses.fields(Chosen)} - {"json"} | {"epsilon", "horizon"}
         for field in dataclasses.fields(self):
             if field.name in said and getattr(self, field.name) != field.default:
-                raise ValueError(f"{field.name} is said by the study of the file; got {getattr(self, field.name)!r}")
+                raise ValueError(f"{field.name} must be set in the study of the file, not beside it; got {getattr(self, field.name)!r}")
         study = study_in(self.file)
         return study if self.seeds is None else dataclasses.replace(study, seeds=self.seeds)
 

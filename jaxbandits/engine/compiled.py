@@ -1,6 +1,7 @@
 """A directory of compiled programs, which JAX looks into before it compiles: shared by processes, and by workers who see the same files."""
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,23 +16,31 @@ def folder() -> str | None:
     return _set(_DIRECTORY)
 
 
-def keep_in(directory: str) -> None:
-    """Makes JAX keep what it compiles in a directory, and look there first."""
-    _change(directory, 0.0)
+_lock = threading.Lock()
+_users, _before = [], []  # of a directory, and what was set when the first of them came
 
 
 @contextlib.contextmanager
 def kept_in(directory: str | None) -> Iterator[None]:
-    """The same for a while; None leaves JAX as it is set."""
+    """Makes JAX keep what it compiles in a directory for a while, and look there first; None leaves it as it is set.
+
+    The setting is that of the process: while several ask for it at a time, the first directory is that of all.
+    """
     if directory is None:
         yield
         return
-    before = _set(_DIRECTORY), _set(_LEAST_SECONDS)
-    keep_in(directory)
+    with _lock:
+        if not _users:
+            _before[:] = [_set(_DIRECTORY), _set(_LEAST_SECONDS)]
+            _change(directory, 0.0)
+        _users.append(directory)
     try:
         yield
     finally:
-        _change(*before)
+        with _lock:
+            _users.remove(directory)
+            if not _users:
+                _change(*_before)
 
 
 def _set(option: str) -> Any:

@@ -118,6 +118,7 @@ def _rehearse(program: Program, lanes: Lanes) -> Rehearsal:
     instance = ask("setup", setup)
     state = play("init", ask("preview", instance, setup))
     round_ = Round(t=t, context=ask("context", instance, t, users))  # pyright: ignore[reportArgumentType]
+    _check_state(state)
     action = play("act", state, round_, server)
     _check_action(problem, action)
     feedback = ask("respond", instance, round_, action, users)
@@ -176,6 +177,14 @@ def _rehearse_stretch(trace: _Tracer, program: Program, lanes: Lanes, instance: 
         raise ValueError(f"stretches.regret must return float32[]; got {_kinds(loss)}")
     both("stretches.legal", lambda problem, policy, *rest: problem.legal(*rest), instance, stretch)
     return state, 2 * _words(problem.draws, policy.draws)
+
+
+def _check_state(state: Any) -> None:
+    """Refuses what cannot be kept between two processes as the bytes of an array."""
+    for leaf in jax.tree.leaves(state):
+        kept = hasattr(leaf, "dtype") and not jnp.issubdtype(leaf.dtype, jax.dtypes.extended) and not str(leaf.dtype).endswith("int4")
+        if not kept:
+            raise ValueError(f"init must return arrays of numbers, of 8 bits or more; got {leaf}, for keys see jax.random.key_data")
 
 
 def _check_action(problem: Problem, action: Any) -> None:
