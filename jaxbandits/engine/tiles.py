@@ -56,6 +56,7 @@ class Executable(NamedTuple):
 
     start: Compiled  # lanes -> carry
     advance: Compiled  # (lanes, carry, checkpoints) -> carry, records
+    leaps: bool  # whether over rounds, whose number then does not matter
 
 
 def _options(device: Any) -> dict[str, Any]:
@@ -112,11 +113,12 @@ def _compile(program, size, sweeps, shapes, stops, device) -> Executable:
         problem=arguments(sweeps[1], shapes[1]),
     )
     options = _options(target)
-    engine = leap if leap.possible(program, lanes) else scan
+    leaps = leap.possible(program, lanes)
+    engine = leap if leaps else scan
     start = jax.jit(functools.partial(engine.start, program), compiler_options=options).lower(lanes)
     carry = jax.tree.map(lambda x: like(x.shape, x.dtype), start.out_info)
     advance = jax.jit(functools.partial(engine.advance, program), donate_argnums=1, compiler_options=options)
-    return Executable(_shared(start, device), _shared(advance.lower(lanes, carry, like((stops,), jnp.int32)), device))
+    return Executable(_shared(start, device), _shared(advance.lower(lanes, carry, like((stops,), jnp.int32)), device), leaps)
 
 
 _compiled: weakref.WeakValueDictionary[Any, Compiled] = weakref.WeakValueDictionary()
@@ -241,15 +243,14 @@ def advance_tile(
     else:
         carry = jax.device_put(jax.tree.unflatten(executable.start.out_tree, before.carry), target)
         done, kept = before.done, [before.records]
-    # What leaps over rounds does not care how many they are.
-    rounds = horizon if leap.possible(program, lanes) else max(int(_LANE_ROUNDS_AT_FIRST / size), 1)
+    rounds = horizon if executable.leaps else max(int(_LANE_ROUNDS_AT_FIRST / size), 1)
     began = now = time.monotonic()
     while True:
         ahead = stops_ahead(points, done, rounds, stops)
         carry, record = executable.advance(lanes, carry, jax.device_put(ahead, target))
         lost = {name: sums.on_host(sums.Sum(*record[name])) for name in LOSSES if name in record}
         values = {**record, **lost}
-        wanted = np.isin(ahead, points) & (np.diff(ahead, prepend=done) > 0)
+        wanted = (points[np.searchsorted(points, ahead)] == ahead) & (np.diff(ahead, prepend=done) > 0)
         kept.append({name: np.asarray(value)[wanted] for name, value in values.items()})
         played, done = int(ahead[-1]) - done, int(ahead[-1])
         last, now = now, time.monotonic()
