@@ -47,7 +47,7 @@ def run(
       executor: where tiles run; by default threads, one a core, or one an accelerator. Any ``concurrent.futures.Executor`` will
         do, such as ``dask.distributed.Client(...).get_executor()`` for a cluster. Processes must be started with ``spawn``, since
         JAX does not survive a fork, and workers must have the same versions of jaxbandits and JAX. A tile that is lost with its
-        worker is run again by another, from where it was last heard of, a minute ago at most.
+        worker is run again by another, from where it was last heard of, about a minute ago.
       progress: whether to show a progress bar.
       max_tile: at most so many lanes in a tile; by default chosen by memory and workers. Results do not depend on it.
       repair: whether to remove what is damaged in the store, and run it again.

@@ -141,12 +141,15 @@ class Workers:
         if self.here:
             return future.result()
         try:
+            error = future.exception()
+        except concurrent.futures.CancelledError as cancelled:
+            error = cancelled
+        if isinstance(error, concurrent.futures.BrokenExecutor):
             with _told_if_broken():
-                found = future.result()
-        except concurrent.futures.BrokenExecutor:
-            raise
-        except BaseException as error:  # each library has its own for a worker that is gone
+                raise error
+        if error is not None:  # each library has its own for a worker that is gone
             raise Lost from error
+        found = future.result()
         if isinstance(found, tiles.Played):
             return found
         raise found
