@@ -11,7 +11,7 @@ from typing import Any
 
 import filelock
 
-LOCK, ROOT = ".lock", "zarr.json"
+LOCK, ROOT, UNFINISHED = ".lock", "zarr.json", ".unfinished"
 _LEFT = re.compile(r".+\.[0-9a-f]{32}\.partial")
 """What Zarr calls a file that is to take the place of another."""
 
@@ -54,7 +54,7 @@ def locked(path: pathlib.Path, policies: Collection[str]) -> filelock.BaseFileLo
     try:
         path.mkdir(parents=True, exist_ok=True)
         names = {entry.name for entry in path.iterdir()}
-        begun = all(name == LOCK or _LEFT.fullmatch(name) for name in names)
+        begun = all(name == LOCK or (_LEFT.fullmatch(name) and name.startswith("zarr.")) for name in names)
         if not begun and not _is_store(path, names, policies):
             raise StoreError(f"store must be empty or hold a study; got {str(path)!r}, which holds something else")
         lock = filelock.FileLock(path / LOCK)
@@ -79,7 +79,7 @@ def _is_store(path: pathlib.Path, names: Collection[str], policies: Collection[s
 def sweep(path: pathlib.Path) -> None:
     """Removes what a process that was killed while it wrote has left in a store."""
     for left in path.rglob("*.partial"):
-        if left.is_file() and (_LEFT.fullmatch(left.name) or left.parent.parent == path):
+        if left.is_file() and (_LEFT.fullmatch(left.name) or left.parent == path / UNFINISHED):
             left.unlink(missing_ok=True)
 
 

@@ -24,7 +24,6 @@ from jaxbandits.study import Plan, Study
 from jaxbandits.unfinished import Unfinished
 
 _SEEDS_PER_CHUNK = 128
-_UNFINISHED = ".unfinished"
 
 
 class Store:
@@ -55,7 +54,7 @@ class Store:
         self.study, self._digests, self._shapes, self._repair = study, digests, shapes, repair
         versions = [importlib.metadata.version(name) for name in ("jaxbandits", "jax")]
         stamps = {name: [digest, versions, _identity(study)] for name, digest in digests.items()}
-        self._unfinished = Unfinished(self.path / _UNFINISHED, stamps)
+        self._unfinished = Unfinished(self.path / folder.UNFINISHED, stamps)
         self._jobs: list[Job] | None = None
         self._prepared: set[str] = set()
         self._lock = folder.locked(self.path, study.plans)

@@ -443,12 +443,13 @@ def test_a_read_only_directory_is_refused(tmp_path, monkeypatch):
 
 def test_what_is_no_store_is_left_alone(tmp_path):
     """Whatever its files are called."""
-    for name in ("film.mkv.partial", "deep/.probe-7", "deep/more.partial", "note.0123456789abcdef0123456789abcdef.partial"):
+    for name in ("film.mkv.partial", "deep/.probe-7", "deep/more.partial", "other/note.0123456789abcdef0123456789abcdef.partial"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("mine")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(ValueError, match="store must be empty or hold a study"):
-        run(study(), store=tmp_path, progress=False)
+    for place in (tmp_path, tmp_path / "deep", tmp_path / "other"):
+        with pytest.raises(ValueError, match="store must be empty or hold a study"):
+            run(study(), store=place, progress=False)
     zarr.create_group(store=tmp_path / "another")
     with pytest.raises(ValueError, match="store must be empty or hold a study"):
         run(study(), store=tmp_path / "another", progress=False)
