@@ -157,7 +157,7 @@ def test_cuts(kind, whole, tmp_path_factory):
 @pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_cuts(kind, whole, tmp_path_factory):
-    @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
     @given(cut=CUTS)
     def same(cut):
         check(kind, cut, whole, tmp_path_factory)
