@@ -77,7 +77,7 @@ def kill_until_finished(place, compiled, whole, draw, ways, kills):
         if finished:
             break
         assert way, done.stderr
-        assert done.returncode == -9 or "a worker died" in done.stderr, done.stderr
+        assert done.returncode == -9 or "this executor has lost its workers" in done.stderr, done.stderr
         killed += 1
     again = run(STUDY, store=place, progress=False)
     for quantity in ("regret", "counts"):
