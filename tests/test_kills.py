@@ -171,7 +171,9 @@ def test_a_signal_pauses_the_command_line(tmp_path, sent):
     """What its tiles did is kept; meanwhile the store is closed to others, and afterwards it goes on."""
     place = tmp_path / "s"
     words = ["run", "--policies", "cascade_ucb1", "--num-items", "6", "--list-len", "2", "--seeds", "16", "--horizon", "1000000000"]
-    words = [sys.executable, "-m", "jaxbandits", *words, "--no-progress", "--store", str(place)]
+    # Whoever runs the tests in the background has them ignore Ctrl-C, and so would the command.
+    start = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from jaxbandits import cli; cli.main()"
+    words = [sys.executable, "-c", start, *words, "--no-progress", "--store", str(place)]
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env={**os.environ, "JAX_PLATFORMS": "cpu"})
     deadline = time.monotonic() + 120
     while not (place / "zarr.json").exists() and process.poll() is None and time.monotonic() < deadline:
@@ -180,7 +182,10 @@ def test_a_signal_pauses_the_command_line(tmp_path, sent):
     assert second.returncode == 2
     assert second.stderr == f"jaxbandits: store must be in use by one run at a time; {str(place)!r} is in use by another\n"
     process.send_signal(sent)
-    _, said = process.communicate(timeout=60)
+    try:
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert said == "jaxbandits: interrupted; with a store, the same command goes on from here\n"
     (kept,) = place.glob(".unfinished/*.npz")
