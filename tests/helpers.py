@@ -3,13 +3,14 @@
 import functools
 import inspect
 import itertools
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbandits import domains, links, networks, oracles, policies, problems
+from jaxbandits import cli, domains, links, networks, oracles, policies, problems
 from jaxbandits.core import Round
 from jaxbandits.engine import draws
 
@@ -243,3 +244,18 @@ def feedbacks(factory, list_len):
 def problem_of(factory, num_items, list_len, **fixed):
     """A problem that the policy plays, its means free unless fixed."""
     return family(factory).problem(num_items, list_len, **fixed)
+
+
+def command_line(monkeypatch, capsys):
+    """The command line as a function of its words: exit status, what is printed, what is said beside it."""
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["jaxbandits", *map(str, words)])
+        try:
+            cli.main()
+            status = 0
+        except SystemExit as stop:
+            status = stop.code
+        return status, *capsys.readouterr()
+
+    return call

@@ -1,25 +1,16 @@
 """The command line as a stranger meets it."""
 
 import json
-import sys
 
 import pytest
 
 from jaxbandits import cli, problems
+from tests.helpers import command_line
 
 
 @pytest.fixture
 def command(monkeypatch, capsys):
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["jaxbandits", *map(str, words)])
-        try:
-            cli.main()
-            status = 0
-        except SystemExit as stop:
-            status = stop.code
-        return status, *capsys.readouterr()
-
-    return call
+    return command_line(monkeypatch, capsys)
 
 
 RUN = ["run", "--horizon", 60, "--seeds", 3, "--num-items", 6, "--list-len", 2, "--no-progress"]

@@ -3,17 +3,16 @@
 import dataclasses
 import math
 import pathlib
-import sys
 import types
 import typing
 
 import pytest
 
-from jaxbandits import cli
 from jaxbandits.cli.catalogue import List
 from jaxbandits.cli.privacy import Audit, Privacy
 from jaxbandits.cli.run import Plot, Run
 from tests.bad_input import public
+from tests.helpers import command_line
 
 COMMANDS = {"list": List, "run": Run, "plot": Plot, "audit": Audit, "privacy": Privacy}
 NOT_WHOLE = ("x", "1.5", "", "nan", "inf", "1e3", "9" * 30, "-1")
@@ -51,16 +50,7 @@ def command(monkeypatch, capsys, tmp_path):
     public.results().to_netcdf(tmp_path / "run.nc", engine="scipy")
     (tmp_path / "text.nc").write_text("not a dataset")
 
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["jaxbandits", *words])
-        try:
-            cli.main()
-            status = 0
-        except SystemExit as stop:
-            status = stop.code
-        return status, *capsys.readouterr()
-
-    return call
+    return command_line(monkeypatch, capsys)
 
 
 def base(name, option=""):
