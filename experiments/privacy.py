@@ -166,7 +166,7 @@ def figures(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> dict[str
 
 def _claims(scale: Scale) -> Figure:
     found = audits(scale)
-    order = {"local": 0, "central": 1, "agent": 2, "none": 3}
+    order = {"local": 0, "central": 1, "joint": 1, "agent": 2, "none": 3}
 
     def rank(name: str):
         claim = found[name].claim

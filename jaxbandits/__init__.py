@@ -3,8 +3,9 @@
 import importlib
 from typing import Any
 
-from jaxbandits import domains, links, mechanisms, metrics, networks, oracles, policies, privacy, problems, stats, theory
+from jaxbandits import domains, links, mechanisms, metrics, networks, oracles, policies, privacy, problems, stats, tables, theory
 from jaxbandits.core import Claim, Draw, Policy, Problem, Round
+from jaxbandits.precision import run_to_precision
 from jaxbandits.run import run
 from jaxbandits.study import Study, linear_checkpoints, log_checkpoints
 
@@ -27,7 +28,9 @@ __all__ = [
     "privacy",
     "problems",
     "run",
+    "run_to_precision",
     "stats",
+    "tables",
     "theory",
 ]
 __version__ = "0.1.0"

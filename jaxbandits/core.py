@@ -138,7 +138,7 @@ LOSSES = ("regret", "realised_regret")
 """What is added up over the rounds: the expected regret, and the realised one if the problem has it."""
 
 Status = Literal["sound", "calibrated", "paper", "non-private"]
-Trust = Literal["local", "agent", "central", "none"]
+Trust = Literal["local", "agent", "central", "joint", "none"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -152,7 +152,8 @@ class Claim:
       status: ``sound`` has a proof; ``calibrated`` has its confidence radius repaired and its privacy not; ``paper`` is the
         algorithm as printed; ``non-private`` claims nothing.
       trust: who must be trusted: nobody but the user's own device (``local``), the agent that serves the user but neither server nor
-        other agents (``agent``), the server (``central``), or ``none`` when nothing is claimed.
+        other agents (``agent``), the server (``central``), the server where a user's own action is not protected (``joint``), or ``none``
+        when nothing is claimed.
       relation: the neighbouring relation, in words.
       sensitivity: norm and value of the sensitivity that the noise is scaled to, such as ``"L1 4"``.
       epsilon, delta: the privacy parameters, for one round of one user.
@@ -180,7 +181,7 @@ class Claim:
         if (self.status == "sound") == bool(self.flaw):
             raise ValueError(f"flaw must be empty for a sound claim and named otherwise; got status={self.status!r}, flaw={self.flaw!r}")
         if self.status == "sound" and self.trust == "none":
-            raise ValueError("trust must be 'local', 'agent' or 'central' for a sound claim; got 'none'")
+            raise ValueError("trust must be 'local', 'agent', 'central' or 'joint' for a sound claim; got 'none'")
 
     @property
     def guaranteed(self) -> bool:
@@ -207,7 +208,16 @@ class Claim:
             return "no guarantee"
         epsilon, delta = self.guarantee()
         bound = f"{epsilon:g}" if delta == 0 else f"({epsilon:g}, {delta:g})"
-        return f"{bound}-{'LDP' if self.trust == 'local' else 'DP'}"
+        return f"{'joint ' if self.trust == 'joint' else ''}{bound}-{'LDP' if self.trust == 'local' else 'DP'}"
+
+
+def without_epsilon(label: str) -> str:
+    """A label whose epsilon is said elsewhere: "(1, 0.01)-LDP" is "LDP, delta 0.01"."""
+    if not label.endswith("DP"):
+        return label
+    level, _, kind = label.rpartition("-")
+    kind = f"joint {kind}" if level.startswith("joint ") else kind
+    return f"{kind}, delta {level.rpartition('(')[2].strip(')').split(', ')[1]}" if "," in level else kind
 
 
 NON_PRIVATE = Claim(status="non-private", flaw="the server sees the raw feedback")

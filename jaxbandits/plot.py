@@ -14,29 +14,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import EngFormatter
 
 from jaxbandits import plotted, stats, validate
 from jaxbandits.privacy import Audit
 
-STYLE: dict[Any, Any] = {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.titlesize": 10,
-    "axes.labelsize": 9,
-    "grid.color": "#E6E6E6",
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "lines.linewidth": 1.6,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "savefig.dpi": 200,
-    "savefig.bbox": "tight",
-}
-"""Settings for ``plt.rc_context``."""
+STYLE = plotted.STYLE
+"""Settings for ``plt.rc_context``: those of ``plt.style.use("jaxbandits.style")``, for figures of your own. They need no LaTeX."""
 
 
 Arguments = ParamSpec("Arguments")
@@ -103,7 +86,7 @@ def regret(
     ax.set_ylabel("cumulative regret" if metric == "regret" else metric)
     ax.set_xlim(float(dataset["round"][0]), float(dataset["round"][-1]))
     _from_zero(ax)
-    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
+    ax.xaxis.set_major_formatter(plotted.counted)
     ax.legend()
     return ax
 
@@ -145,7 +128,7 @@ def regret_against(
         _draw(ax, dataset[axis].values, *line)
     ax.set_xlabel(f"nominal {axis}" if axis == "epsilon" and (dataset["claim"] == "no guarantee").any() else axis)
     _from_zero(ax)
-    ax.yaxis.set_major_formatter(EngFormatter(sep=""))
+    ax.yaxis.set_major_formatter(plotted.counted)
     ax.set_ylabel(f"{'regret' if metric == 'regret' else metric} after {int(dataset['round'][-1]):,} rounds")
     ax.legend()
     return ax

@@ -3,16 +3,31 @@
 Every label says what its policy claims: an epsilon only where it is a guarantee, else "no guarantee" or "non-private".
 """
 
+import pathlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import matplotlib
 import numpy as np
 import xarray as xr
+from matplotlib.ticker import EngFormatter, FuncFormatter
 
 from jaxbandits import validate
+from jaxbandits.core import without_epsilon
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F3C00", "#000000")
-"""Okabe and Ito's colours, which stay apart for the colour-blind, with the pale yellow replaced."""
+STYLE: dict[Any, Any] = dict(matplotlib.rc_params_from_file(pathlib.Path(__file__).with_name("style.mplstyle"), use_default_template=False))
+"""Settings for ``plt.rc_context``, those of ``plt.style.use("jaxbandits.style")``."""
+COLOURS: tuple[str, ...] = tuple(STYLE["axes.prop_cycle"].by_key()["color"])
+"""Colours that stay apart for the colour-blind."""
+
+
+_PREFIXED = EngFormatter(sep="")
+
+
+@FuncFormatter
+def counted(value: float, place: int | None = None) -> str:
+    """The text of a tick: 20k for 20,000, but 0.5 and not 500m."""
+    return f"{value:g}" if abs(value) < 1 else _PREFIXED(value, place)
 
 
 def label(dataset: xr.Dataset, policy: str) -> str:
@@ -22,14 +37,6 @@ def label(dataset: xr.Dataset, policy: str) -> str:
         return f"{policy} ({claims[0]})"
     kinds = {without_epsilon(claim) for claim in claims}
     return f"{policy} ({' / '.join(sorted(kinds))})"
-
-
-def without_epsilon(claim: str) -> str:
-    """A claim whose epsilon is on the axis: "(1, 0.01)-LDP" is "LDP, delta 0.01"."""
-    level, _, kind = claim.rpartition("-")
-    if not claim.endswith("DP"):
-        return claim
-    return f"{kind}, delta {level.strip('()').split(', ')[1]}" if "," in level else kind
 
 
 def policies_of(dataset: xr.Dataset, policies: Iterable[str] | None) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from jaxbandits import Study, plot, plotted, run, stats
+from jaxbandits import Study, core, plot, run, stats
 from jaxbandits.policies import cascade as policies
 from jaxbandits.privacy import audit
 from jaxbandits.problems import cascade, linear
@@ -122,6 +122,7 @@ def test_slopes_say_the_exponent():
 
 
 def test_legends_keep_delta_when_epsilon_is_swept():
-    assert plotted.without_epsilon("(1, 0.01)-LDP") == "LDP, delta 0.01"
-    assert plotted.without_epsilon("1-LDP") == "LDP"
-    assert plotted.without_epsilon("no guarantee") == "no guarantee"
+    assert core.without_epsilon("(1, 0.01)-LDP") == "LDP, delta 0.01"
+    assert core.without_epsilon("1-LDP") == "LDP"
+    assert core.without_epsilon("joint (1, 0.01)-DP") == "joint DP, delta 0.01"
+    assert core.without_epsilon("no guarantee") == "no guarantee"

@@ -1,7 +1,10 @@
 """Means, bands, paired differences and ratios, on numbers whose law is known."""
 
+import re
+
 import numpy as np
 import pytest
+import scipy.stats
 import xarray as xr
 
 from jaxbandits import stats
@@ -86,3 +89,69 @@ def test_log_slope_of_a_power_law():
         stats.log_slope(exact, "round")
     with pytest.raises(ValueError, match="must be positive"):
         stats.log_slope(exact - 1e6, "horizon")
+
+
+def many(policies, grid, seeds, means, shared=5.0, seed=0):
+    """Final values of policies that share most of their randomness, as of a run of one round."""
+    random = np.random.default_rng(seed)
+    common, own = random.normal(0, shared, (1, grid, seeds)), random.normal(0, 1, (policies, grid, seeds))
+    regret = np.asarray(means).reshape(-1, 1, 1) + common + own
+    coords = {"policy": [f"p{i}" for i in range(policies)], "epsilon": np.arange(grid, dtype=float), "round": [1]}
+    claim = (("policy", "epsilon"), np.full((policies, grid), "non-private"))
+    return xr.Dataset({"regret": (("policy", "epsilon", "seed", "round"), regret[..., None])}, coords={**coords, "claim": claim})
+
+
+def test_paired_tests_find_what_unpaired_ones_do_not():
+    table = stats.paired_tests(many(3, 2, 30, [0.0, 1.5, 0.0]), "p0").set_index(["policy", "epsilon"])
+    assert table.index.tolist() == [("p1", 0.0), ("p1", 1.0), ("p2", 0.0), ("p2", 1.0)]
+    assert (table.loc["p1", "adjusted"] < 1e-3).all()
+    assert (table.loc["p2", "adjusted"] > 0.05).all()
+    found = table.loc[("p1", 0.0)]
+    assert found["low"] < found["difference"] < found["high"] < 3
+    data = many(3, 2, 30, [0.0, 1.5, 0.0])["regret"].isel(round=0).sel(epsilon=0.0)
+    apart = scipy.stats.ttest_ind(data.sel(policy="p1"), data.sel(policy="p0")).pvalue
+    assert apart > 0.05
+    ranks = stats.paired_tests(many(3, 2, 30, [0.0, 1.5, 0.0]), "p0", test=lambda d: scipy.stats.wilcoxon(d).pvalue)
+    assert not np.allclose(ranks["p_value"], table["p_value"])
+
+
+def test_corrections_by_hand():
+    raw = np.array([0.04, 0.01, 0.03, 0.5])
+    np.testing.assert_allclose(stats.holm(raw), [0.09, 0.04, 0.09, 0.5])
+    np.testing.assert_allclose(stats.bonferroni(raw), [0.16, 0.04, 0.12, 1.0])
+    np.testing.assert_allclose(stats.benjamini_hochberg(raw), [0.16 / 3, 0.04, 0.16 / 3, 0.5])
+
+
+@pytest.mark.parametrize(("correction", "kept"), [(stats.holm, True), (stats.bonferroni, True), (lambda p: p, False)])
+def test_a_family_of_true_nulls_is_rarely_rejected(correction, kept):
+    """Of 150 families of 12 tests, at most 5 % and four standard errors; without a correction about half."""
+    rejected = 0
+    for family in range(150):
+        table = stats.paired_tests(many(4, 4, 12, [0.0] * 4, seed=family), "p0", correction=correction)
+        rejected += bool((table["adjusted"] < 0.05).any())
+    assert (rejected / 150 <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 150)) == kept, rejected
+
+
+def test_differences_that_do_not_vary():
+    same = many(2, 1, 5, [0.0, 0.0])
+    same["regret"].values[1] = same["regret"].values[0]
+    assert stats.paired_tests(same, "p0")["p_value"].tolist() == [1.0]
+    same["regret"].values[1] += 0.25
+    assert stats.paired_tests(same, "p0")["p_value"].tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("data", "arguments", "message"),
+    [
+        (many(2, 1, 5, [0, 0]), {"reference": "nobody"}, "reference must be one of p0, p1; got 'nobody'"),
+        (many(1, 1, 5, [0]), {"reference": "p0"}, "dataset must have two policies and two seeds or more; got 1 and 5"),
+        (many(2, 1, 1, [0, 0]), {"reference": "p0"}, "two seeds or more; got 2 and 1"),
+        (many(2, 1, 5, [0, 0]), {"reference": "p0", "test": lambda d: 2.0}, "test must give probabilities; got 2.0"),
+        (many(2, 1, 5, [0, 0]), {"reference": "p0", "correction": lambda p: p - 1}, "correction must give probabilities"),
+        (many(2, 1, 5, [0, 0]), {"reference": "p0", "correction": 3}, "correction must be a function that gives p-values; got 3"),
+        (many(2, 1, 5, [0, 0]), {"reference": "p0", "metric": "cost"}, "name of the metric must be one of regret; got 'cost'"),
+    ],
+)
+def test_bad_tests(data, arguments, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        stats.paired_tests(data, **arguments)

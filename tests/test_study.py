@@ -203,11 +203,12 @@ def test_a_changed_definition_is_another_study():
 
 
 def test_claims():
-    with pytest.raises(ValueError, match="trust must be 'local', 'agent' or 'central' for a sound claim; got 'none'"):
+    with pytest.raises(ValueError, match="trust must be 'local', 'agent', 'central' or 'joint' for a sound claim; got 'none'"):
         Claim(status="sound", epsilon=1.0)
     with pytest.raises(ValueError, match="flaw must be empty for a sound claim"):
         Claim(status="paper", epsilon=1.0)
     assert Claim(status="sound", trust="central", epsilon=2.0, delta=1e-3).label() == "(2, 0.001)-DP"
+    assert Claim(status="sound", trust="joint", epsilon=2.0, delta=1e-3).label() == "joint (2, 0.001)-DP"
     unlimited = Claim(status="sound", trust="local", epsilon=float("inf"))
     assert unlimited.label() == "non-private"
     with pytest.raises(ValueError, match="no privacy guarantee: epsilon is inf"):

@@ -261,8 +261,8 @@ def table(dataset: xr.Dataset, *, rounds: int = 1, delta: float | None = None) -
     Its columns: the policy and the grid axes; ``claim``, as the legends have it; ``guaranteed_epsilon`` and ``guaranteed_delta``, of one
     round of one user, NaN where there is no guarantee; ``user_epsilon`` and ``user_delta``, what is ``spent`` on a user who takes part in
     ``rounds`` rounds, infinite where the claim alone says nothing at this delta; ``status``, sound, calibrated, paper or non-private;
-    ``trust``, local, agent, central or none; ``relation``, who are neighbours; ``sensitivity``, what the noise is scaled to; ``flaw``, why
-    there is no guarantee. For a federated policy a user is the one whose reward an agent gets in a round.
+    ``trust``, local, agent, central, joint or none; ``relation``, who are neighbours; ``sensitivity``, what the noise is scaled to;
+    ``flaw``, why there is no guarantee. For a federated policy a user is the one whose reward an agent gets in a round.
     A grid axis named like one of these columns is marked as one.
 
     Args:

@@ -101,7 +101,7 @@ class _Watched:
 
 def _local(policy: Policy) -> bool:
     """Whether an observer sees messages: nobody is trusted with them, or nothing is claimed."""
-    return policy.claim.trust not in ("agent", "central")
+    return policy.claim.trust not in ("agent", "central", "joint")
 
 
 def _released(policy: Policy, state: PyTree) -> PyTree:

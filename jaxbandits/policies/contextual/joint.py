@@ -126,7 +126,7 @@ def joint_dp_linucb(
     return Policy(
         claim=Claim(
             status="sound",
-            trust="central",
+            trust="joint",
             relation=ONE_OF_ALL,
             sensitivity=f"L2 {sensitivity:.4g} over {nodes} nodes",
             epsilon=epsilon,

@@ -1,8 +1,4 @@
-"""Means and bands over seeds.
-
-Seeds are independent; within a seed all policies meet the same users, so differences between policies are best taken seed by
-seed, which is what ``paired_difference`` does.
-"""
+"""Means over seeds, bands and slopes."""
 
 import math
 from collections.abc import Callable
@@ -38,7 +34,8 @@ def _values(values: xr.DataArray, dim: str = "seed") -> xr.DataArray:
     return values
 
 
-def _level(level: float) -> float:
+def check_level(level: float) -> float:
+    """A coverage, strictly between 0 and 1."""
     validate.scalar("level", level, "strictly between 0 and 1", lambda p: 0 < p < 1)
     return level
 
@@ -73,7 +70,7 @@ def normal_band(values: xr.DataArray, level: float = 0.95) -> xr.Dataset:
     """
     mean = _values(values).mean("seed")
     freedom = max(values.sizes["seed"] - 1, 1)
-    half = standard_error(values) * scipy_stats.t.ppf(0.5 + _level(level) / 2, freedom)
+    half = standard_error(values) * scipy_stats.t.ppf(0.5 + check_level(level) / 2, freedom)
     return xr.Dataset({"mean": mean, "low": mean - half, "high": mean + half})
 
 
@@ -87,7 +84,7 @@ def quantile_band(values: xr.DataArray, level: float = 0.9) -> xr.Dataset:
     Raises:
       ValueError: if there is no seed dimension or the level is out of range.
     """
-    tail = (1 - _level(level)) / 2
+    tail = (1 - check_level(level)) / 2
     return xr.Dataset(
         {
             "mean": _values(values).mean("seed"),
@@ -95,56 +92,6 @@ def quantile_band(values: xr.DataArray, level: float = 0.9) -> xr.Dataset:
             "high": values.quantile(1 - tail, "seed").drop_vars("quantile"),
         }
     )
-
-
-def _pair(dataset: xr.Dataset, first: str, second: str, name: str) -> tuple[xr.DataArray, xr.DataArray]:
-    values = quantity(dataset, name)
-    for argument, policy in (("first", first), ("second", second)):
-        validate.one_of(argument, policy, map(str, np.atleast_1d(values["policy"].values)))
-    return values.sel(policy=first, drop=True), values.sel(policy=second, drop=True)
-
-
-def paired_difference(dataset: xr.Dataset, first: str, second: str, name: str = "regret", level: float = 0.95) -> xr.Dataset:
-    """Mean of first minus second over seeds, with its confidence band.
-
-    Taken within each seed, where both met the same users, so the band is narrower than that of two independent means.
-
-    Args:
-      dataset: what ``run`` returned.
-      first: a policy.
-      second: another.
-      name: "regret" or the name of a metric.
-      level: coverage at each point.
-
-    Raises:
-      ValueError: if a policy or the quantity is unknown or the level is out of range.
-    """
-    a, b = _pair(dataset, first, second, name)
-    return normal_band(a - b, level)
-
-
-def ratio(dataset: xr.Dataset, first: str, second: str, name: str = "regret", level: float = 0.95) -> xr.Dataset:
-    """Ratio of the means over seeds, first over second, with a confidence band by the delta method on pairs.
-
-    Args:
-      dataset: what ``run`` returned.
-      first: a policy.
-      second: another.
-      name: "regret" or the name of a metric.
-      level: coverage at each point.
-
-    Returns:
-      mean (the ratio), low and high; NaN where the mean of the second is 0.
-
-    Raises:
-      ValueError: if a policy or the quantity is unknown or the level is out of range.
-    """
-    a, b = _pair(dataset, first, second, name)
-    below = b.mean("seed").where(lambda m: m != 0)
-    value = a.mean("seed") / below
-    freedom = max(a.sizes["seed"] - 1, 1)
-    half = standard_error(a - value * b) / np.abs(below) * scipy_stats.t.ppf(0.5 + _level(level) / 2, freedom)
-    return xr.Dataset({"mean": value, "low": value - half, "high": value + half})
 
 
 def final(values: xr.DataArray) -> xr.DataArray:
@@ -176,7 +123,7 @@ def log_slope(values: xr.DataArray, axis: str, level: float = 0.95) -> xr.Datase
     Raises:
       ValueError: if a dimension is missing, the axis has one value, a number is not positive, or the level is out of range.
     """
-    _level(level)
+    check_level(level)
     if not isinstance(axis, str) or axis not in _values(values).dims or values.sizes[axis] < 2:
         raise ValueError(f"axis must be a dimension with two values or more, one of {values.dims}; got {axis!r}")
     x = np.asarray(values[axis].values, np.float64)
