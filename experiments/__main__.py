@@ -1,68 +1,122 @@
-"""``python -m experiments``: runs every study of the papers and draws their figures.
+"""Runs the studies of the papers, draws their figures, and writes a page that sets published findings beside what was measured.
 
-Results go to a store, so an interrupted run goes on where it stopped, and ``--full`` tops up the seeds of a quick one.
+Results go to a store, so an interrupted run goes on where it stopped, and --full tops up the seeds of a quick one.
 """
 
+import contextlib
 import dataclasses
-import pathlib
+import os
+import signal
+import subprocess
+import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import matplotlib
 import tyro
 
-from experiments import armed_central, armed_local, cascading_central, cascading_dp, contextual, convex, federated, privacy, semi_bandit
-from jaxbandits import plot, run
+from jaxbandits import run
+from jaxbandits.cli import ended_well
 
-PAPERS = {
-    "cascading_dp": cascading_dp,
-    "cascading_central": cascading_central,
-    "semi_bandit": semi_bandit,
-    "armed_central": armed_central,
-    "armed_local": armed_local,
-    "convex": convex,
-    "contextual": contextual,
-    "federated": federated,
-    "privacy": privacy,
-}
+from . import gallery
+from .papers import PAPERS
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """Reproduce the figures of the papers."""
+    """What to draw, and where."""
 
-    out: pathlib.Path = pathlib.Path("results")
-    """Directory for figures and stores."""
-    full: bool = False
-    """Ten times the seeds, and every instance; by default the papers' own repeats."""
-    papers: Annotated[tuple[str, ...], tyro.conf.arg(metavar="|".join(PAPERS))] = tuple(PAPERS)
-    """Which papers."""
+    papers: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[PAPER ...]", help_behavior_hint="")] = ()
+    """Which papers, of `jaxbandits list figures`; all by default."""
+    out: Path = Path("results")
+    """Directory for the figures, the page gallery.md, and the store."""
+    full: tyro.conf.FlagCreatePairsOff[bool] = False
+    """About ten times as many seeds, every instance, and the long horizons; by default the papers' own repeats."""
+    at_once: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="(default: 2, or 1 with an accelerator)")] = None
+    """How many papers at once, each in a process of its own."""
     progress: bool = True
-    """Show progress bars."""
+    """Show a progress bar for each study, where one paper is drawn at a time."""
 
 
-def main(options: Options) -> None:
-    """Runs and draws what the options ask for."""
-    matplotlib.use("Agg")
+def main(args: Sequence[str] | None = None, prog: str = "python -m experiments") -> None:
+    """Runs and draws what the options ask for.
+
+    Args:
+      args: the command line; by default that of the process.
+      prog: the name of the command.
+    """
+    options = tyro.cli(Options, args=args, prog=prog, description=__doc__)
     unknown = [name for name in options.papers if name not in PAPERS]
     if unknown:
         raise SystemExit(f"papers must be among {', '.join(PAPERS)}; got {unknown[0]!r}")
-    begin = time.perf_counter()
-    for name in options.papers:
-        paper = PAPERS[name]
-        scale = paper.FULL if options.full else paper.QUICK
-        print(f"{paper.TITLE}: {scale.seeds} seeds")
-        results = {}
-        for key, study in paper.studies(scale).items():
-            results[key] = run(study, store=options.out / "store" / name / key, progress=options.progress)
-        for key, figure in paper.figures(results, scale).items():
-            path = options.out / f"{name}_{key}.png"
-            plot.save(figure.axes[0], path)
-            print(f"  {path}")
-        for line in paper.findings(results, scale):
-            print(f"  {line}")
-    print(f"{time.perf_counter() - begin:.0f} s")
+    if options.at_once is not None and options.at_once < 1:
+        raise SystemExit(f"at-once must be an integer, at least 1; got {options.at_once}")
+    options.out.mkdir(parents=True, exist_ok=True)
+    begin, names = time.perf_counter(), options.papers or tuple(PAPERS)
+    if len(names) > 1 and (options.at_once or _usual()) > 1:
+        _draw_in_processes(names, options)
+    else:
+        for name in names:
+            draw(name, options)
+    print(f"{gallery.page(options.out)} in {time.perf_counter() - begin:.0f} s")
+
+
+def _usual() -> int:
+    """Two processes share cores well, where one waits while it compiles the last of its programs; an accelerator is not shared."""
+    import jax
+
+    return 2 if jax.default_backend() == "cpu" else 1
+
+
+def draw(name: str, options: Options) -> None:
+    """Runs the studies of one paper, writes its figures, and prints what was found."""
+    matplotlib.use("Agg")
+    paper = PAPERS[name]
+    scale = paper.FULL if options.full else paper.QUICK
+    print(f"{paper.TITLE}: {scale.seeds} seeds", flush=True)
+    studies = paper.studies(scale)
+    results = {key: run(study, store=options.out / "store" / name / key, progress=options.progress) for key, study in studies.items()}
+    horizon = max(study.horizon for study in studies.values())
+    about = f"{scale.seeds} seeds, up to {horizon:,} rounds"
+    found = paper.published(results, scale)
+    for path in gallery.keep(options.out, name, paper.figures(results, scale), found, about):
+        print(f"  {path}")
+    for line in paper.findings(results, scale):
+        print(f"  {line}")
+    for finding in found:
+        print(f"  {finding.where}: {finding.verdict}. {finding.published}. {finding.measured}")
+
+
+def _draw_in_processes(names: Sequence[str], options: Options) -> None:
+    """So many papers at once, each in a process; what it prints comes when it is done."""
+    waiting, running, failed = list(names), {}, []
+    words = [sys.executable, "-m", __spec__.name if __spec__ else "experiments", "--out", str(options.out), "--no-progress"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    try:
+        while waiting or running:
+            while waiting and len(running) < (options.at_once or _usual()):
+                name = waiting.pop(0)
+                more = [*(["--full"] if options.full else []), "--at-once", "1", name]
+                running[name] = subprocess.Popen([*words, *more], stdout=subprocess.PIPE, text=True, env=environment)
+                print(f"{name}: begun", flush=True)
+            for name, process in list(running.items()):
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    said, _ = process.communicate(timeout=0.2)
+                    print(said, end="", flush=True)
+                    failed += [name] if process.returncode else []
+                    del running[name]
+    except BaseException:
+        for process in running.values():
+            process.send_signal(signal.SIGINT)  # it pauses, and keeps what it has
+        for process in running.values():
+            process.wait()
+        raise
+    if failed:
+        raise SystemExit(f"{', '.join(failed)} failed, as said above; the same command goes on from here")
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Options, description=__doc__))
+    with ended_well("experiments"):
+        main()

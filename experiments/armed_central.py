@@ -2,9 +2,6 @@
 
 AdaP's comparison has five arms with means 0.75, 0.625, 0.5, 0.375, 0.25, epsilon 1, T = 1e7 and 20 runs; the other instance has
 one arm of 0.75 and four of 0.7, epsilons 0.01 to 1, T = 1e6 and 100 runs. The quick setting has T = 1e5 and 20 runs for all.
-
-Figures:
-  armed_central   against the round at epsilon 1; final regret against epsilon on both instances, with the lower bound
 """
 
 import dataclasses
@@ -20,7 +17,14 @@ from jaxbandits.policies import armed as policies
 from jaxbandits.problems import armed
 from jaxbandits.theory import armed_central as theory
 
+from .published import Finding, Shown
+
 TITLE = "K-armed bandits under central privacy (Azize, Basu 2022; Azize et al. 2025)"
+FIGURES = {
+    "armed_central": Shown(
+        "regret against the round at epsilon 1, and against epsilon on two instances, with the lower bound", "DP, proved"
+    ),
+}
 
 SPREAD, CLOSE = "0.75, 0.625, 0.5, 0.375, 0.25", "0.75, 0.7 four times"
 MEANS = {SPREAD: np.array([0.75, 0.625, 0.5, 0.375, 0.25]), CLOSE: np.array([0.75, 0.7, 0.7, 0.7, 0.7])}
@@ -64,29 +68,19 @@ FULL = Scale(long=10_000_000, sweep_seeds=100, sweep=1_000_000)
 
 def studies(scale: Scale = QUICK) -> dict[str, Study]:
     """Every study of these figures, by name."""
+    grids = {scale.long: {"means": {SPREAD: MEANS[SPREAD]}, "epsilon": (1.0,)}, scale.sweep: {"means": MEANS, "epsilon": EPSILONS}}
+    seeds = {scale.long: scale.seeds, scale.sweep: scale.sweep_seeds}
     return {
-        f"round-{scale.long}": Study(
-            problem=armed,
-            policies=POLICIES,
-            grid={"means": {SPREAD: MEANS[SPREAD]}, "epsilon": (1.0,)},
-            seeds=scale.seeds,
-            horizon=scale.long,
-            checkpoints=log_checkpoints(scale.long),
-        ),
-        f"sweep-{scale.sweep}": Study(
-            problem=armed,
-            policies=POLICIES,
-            grid={"means": MEANS, "epsilon": EPSILONS},
-            seeds=scale.sweep_seeds,
-            horizon=scale.sweep,
-            checkpoints=log_checkpoints(scale.sweep),
-        ),
+        f"rounds-{horizon}": Study(
+            problem=armed, policies=POLICIES, grid=grid, seeds=seeds[horizon], horizon=horizon, checkpoints=log_checkpoints(horizon)
+        )
+        for horizon, grid in grids.items()  # one study, if both are of the same length
     }
 
 
 def figures(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> dict[str, Figure]:
     """The figure, from the results of all studies."""
-    by_round, sweep = results[f"round-{scale.long}"], results[f"sweep-{scale.sweep}"]
+    by_round, sweep = results[f"rounds-{scale.long}"], results[f"rounds-{scale.sweep}"]
     with plt.rc_context(plot.STYLE):
         figure, axes = plt.subplots(1, 3, figsize=(12, 4.6), layout="constrained")
         rounds = by_round["round"].values
@@ -114,8 +108,13 @@ def figures(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> dict[str
 
 def findings(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[str]:
     """Final regrets; one line each."""
-    final = results[f"round-{scale.long}"]["regret"].sel(means=SPREAD, epsilon=1.0).isel(round=-1)
+    final = results[f"rounds-{scale.long}"]["regret"].sel(means=SPREAD, epsilon=1.0).isel(round=-1)
     mean, error = final.mean("seed"), final.std("seed", ddof=1) / np.sqrt(scale.seeds)
     lines = [f"means {SPREAD}, epsilon 1, after {scale.long:,} rounds, with standard error:"]
     order = sorted(mean["policy"].values, key=lambda name: float(mean.sel(policy=name)))
     return lines + [f"  {name:28}{float(mean.sel(policy=name)):9,.0f} ({float(error.sel(policy=name)):,.0f})" for name in order]
+
+
+def published(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[Finding]:
+    """Nothing: a comparison of this project, whose algorithms are of several papers."""
+    return []

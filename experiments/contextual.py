@@ -1,14 +1,10 @@
 """LDP (Contextual) Bandits, arXiv 2006.00701: contextual linear and generalised linear bandits.
 
 The sphere of a later implementation: every action uniform on the unit sphere in every round, d = 2, 10 actions, the parameter uniform on
-the sphere, delta 0.01, alpha 0.1, 10 seeds, 1e6 rounds; here 20 seeds and 5e4 rounds, and more with ``--full``. Rewards are linear with
-normal noise of 0.1, or bits of a logistic model. The third figure is the recipe of the published experiment on a made-up table of
-ratings, since the data is not shipped: 20 items, the user who comes is uniform, epsilon 8e5, delta = alpha = 0.1.
-
-Figures:
-  linear    regret against the round at epsilon 1 and 5, and final regret against epsilon, linear rewards
-  logistic  the same for logistic rewards
-  ratings   the published recipe: regret, and regret over the root of the round; an epsilon of 8e5 is no privacy
+the sphere, delta 0.01, alpha 0.1, 10 seeds, 1e6 rounds; here 5e4 rounds, and 100 seeds and 2e5 rounds with ``--full``. Rewards are
+linear with normal noise of 0.1, or, for the policies that are made for them, bits of a logistic model. The third figure is the recipe of
+the published experiment on a made-up table of ratings, since the data is not shipped: 20 items, the user who comes is uniform, epsilon
+8e5, delta = alpha = 0.1.
 """
 
 import dataclasses
@@ -24,7 +20,17 @@ from matplotlib.ticker import EngFormatter, NullFormatter
 from jaxbandits import Study, links, log_checkpoints, plot, problems, stats
 from jaxbandits.policies import contextual as policies
 
+from .published import Finding, Interval, Shown, interval, judged, listed, unchecked
+
 TITLE = "LDP contextual bandits (arXiv 2006.00701)"
+FIGURES = {
+    "linear": Shown(
+        "regret against the round at epsilon 1 and 5, and against epsilon, linear rewards",
+        "LDP and joint DP, proved; no guarantee for what is printed",
+    ),
+    "logistic": Shown("the same for bits of a logistic link", "LDP, proved; no guarantee for what is printed"),
+    "ratings": Shown("the recipe of the published experiment on made-up ratings", "none to speak of at epsilon 8e5"),
+}
 
 DELTA, PANELS = 1e-2, (1.0, 5.0)
 SWEEP = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
@@ -33,7 +39,7 @@ PAPER, CODE, SOUND = "LDP-LinUCB, printed", "LDP-LinUCB, code", "LDP-LinUCB, sou
 GLM_PAPER, GLM, OLS, SGD = "LDP-GLM, printed", "LDP-GLM, sound", "LDP-OLS", "LDP-SGD"
 JOINT, OFUL, GLOC = "LinUCB, joint DP", "OFUL", "GLOC"
 LINKS = {"linear": links.linear(), "logistic": links.logistic()}
-POLICIES = {
+POLICIES = {  # for linear rewards
     PAPER: partial(policies.ldp_linucb_paper, delta=DELTA),
     CODE: partial(policies.ldp_linucb_author_code, delta=DELTA),
     SOUND: partial(policies.ldp_linucb, delta=DELTA),
@@ -45,6 +51,8 @@ POLICIES = {
     OFUL: policies.oful,
     GLOC: policies.gloc,
 }
+PLAYED = {"linear": POLICIES, "logistic": {name: POLICIES[name] for name in (GLM_PAPER, GLM, SGD, GLOC)}}
+"""Bits of a logistic link mislead policies that regress rewards on features."""
 STYLES = {
     PAPER: {"color": "#D55E00"},
     CODE: {"color": "#E69F00"},
@@ -63,13 +71,13 @@ STYLES = {
 class Scale:
     """How much to run."""
 
-    seeds: int = 20
+    seeds: int = 10
     horizon: int = 50_000
     ratings_horizon: int = 20_000
 
 
 QUICK = Scale()
-FULL = Scale(seeds=100, horizon=1_000_000, ratings_horizon=1_000_000)
+FULL = Scale(seeds=100, horizon=200_000, ratings_horizon=200_000)
 
 
 def studies(scale: Scale = QUICK) -> dict[str, Study]:
@@ -78,7 +86,7 @@ def studies(scale: Scale = QUICK) -> dict[str, Study]:
     for name, link in LINKS.items():
         found[f"{name}-{scale.horizon}"] = Study(
             problem=partial(problems.contextual, contexts=problems.contexts.sphere(dim=2, num_actions=10), link=link),
-            policies=POLICIES,
+            policies=PLAYED[name],
             grid={"epsilon": SWEEP},
             seeds=scale.seeds,
             horizon=scale.horizon,
@@ -173,11 +181,39 @@ def findings(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[st
         for epsilon in PANELS:
             final = values.sel(epsilon=epsilon).isel(round=-1)
             lines.append(f"{name} rewards, epsilon {epsilon:g}, after {scale.horizon:,} rounds, with standard error:")
-            for policy in sorted(POLICIES, key=lambda p: float(final.sel(policy=p).mean())):
+            for policy in sorted(PLAYED[name], key=lambda p: float(final.sel(policy=p).mean())):
                 mine = final.sel(policy=policy)
                 lines.append(f"  {policy:22}{float(mine.mean()):10,.0f} ({float(stats.standard_error(mine)):,.0f})")
-        late = values.sel(policy=SOUND).where(values["round"] >= scale.horizon // 10, drop=True)
-        fits = [stats.log_slope(late.sel(epsilon=epsilon), "round") for epsilon in PANELS]
-        slopes = ", ".join(f"{float(fit['mean']):.2f} at epsilon {epsilon:g}" for fit, epsilon in zip(fits, PANELS, strict=True))
-        lines.append(f"{name} rewards, slope of {SOUND} over the last decade of rounds: {slopes}; 3/4 in the bound")
+        proved = SOUND if name == "linear" else GLM
+        slopes = listed({f"epsilon {epsilon:g}": _slope(values.sel(policy=proved, epsilon=epsilon)) for epsilon in PANELS})
+        lines.append(f"{name} rewards, slope of {proved} over the last decade of rounds: {slopes}; 3/4 in the bound")
     return lines
+
+
+def _slope(regret: xr.DataArray) -> Interval:
+    """On log-log axes, over the last decade of rounds."""
+    late = regret.where(regret["round"] >= int(regret["round"][-1]) // 10, drop=True)
+    return interval(stats.log_slope(late, "round"))
+
+
+def published(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[Finding]:
+    """What the paper proves, which are upper bounds, beside fitted slopes; it has no figures."""
+    rows = []
+    for name, printed, proved in (("linear", PAPER, SOUND), ("logistic", GLM_PAPER, GLM)):
+        values = results[f"{name}-{scale.horizon}"]["regret"]
+        slopes = {f"{p}, epsilon {e:g}": _slope(values.sel(policy=p, epsilon=e)) for p in (printed, proved) for e in PANELS}
+        rows.append(
+            judged(
+                f"Theorems on {'linear' if name == 'linear' else 'generalised linear'} contextual bandits",
+                "regret is of the order of T^(3/4) / epsilon",
+                f"{name} rewards, slope over the last decade of {scale.horizon:,} rounds: {listed(slopes)}",
+                all(slope.low <= 0.8 for slope in slopes.values()),
+                "an upper bound: no slope is above 3/4, up to 0.05",
+                "where the noise outweighs what was learnt so far, regret still grows as t: the bound begins to bite later",
+            )
+        )
+    return [
+        *rows,
+        unchecked("Discussion", "T^(3/4) is nearly the best order under LDP", "the paper's own conjecture; a simulation cannot tell"),
+        unchecked("Published code, MovieLens", "regret of LDP-LinUCB", "the data is not shipped, and its epsilon of 8e5 is no privacy"),
+    ]

@@ -2,10 +2,6 @@
 
 Quadratic losses on the unit disc, |x - c_t|^2 with c_t on a circle about a point of each seed: smooth and strongly convex, so that all
 learners may play. Learners are tuned to the horizon, so every horizon is a study. epsilon = inf is the learner itself.
-
-Figures:
-  slopes    final regret against the horizon, log-log, with fitted slopes: one point above, two points below, at epsilon inf, 2 and 1
-  epsilon   final regret against epsilon at the longest horizon
 """
 
 import dataclasses
@@ -22,7 +18,15 @@ from matplotlib.ticker import NullFormatter
 from jaxbandits import Study, domains, plot, problems, stats
 from jaxbandits.policies import convex
 
+from .published import Finding, Interval, Shown, interval, judged, listed
+
 TITLE = "LDP bandit convex optimisation (arXiv 2006.00701)"
+FIGURES = {
+    "slopes": Shown(
+        "final regret against the horizon on log-log axes, with fitted slopes, at epsilon inf, 2 and 1", "LDP, proved, and non-private"
+    ),
+    "epsilon": Shown("final regret against epsilon at the longest horizon", "LDP, proved"),
+}
 
 DELTA, LEVELS = 1e-2, (math.inf, 2.0, 1.0)
 SWEEP = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
@@ -155,3 +159,41 @@ def findings(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[st
             cells = "".join(f"  {float(f['mean']):.2f} ({float(f['low']):.2f} to {float(f['high']):.2f})" for f in fits)
             lines.append(f"  {name:22}{cells}  {PROVED[name]}")
     return lines
+
+
+ORDERS = {
+    "FKM": ("convex losses: T^(3/4), as without privacy", 3 / 4),
+    "Saha, Tewari": ("smooth losses: T^(2/3), as without privacy", 2 / 3),
+    "FKM, strongly convex": ("strongly convex losses: T^(2/3), as without privacy", 2 / 3),
+    "Hazan, Levy": ("smooth, strongly convex losses: T^(1/2), as without privacy", 1 / 2),
+    "two points": ("two points, convex losses: T^(1/2), as without privacy", 1 / 2),
+    "two points, falling step": ("two points, strongly convex losses: log T, as without privacy", 0.0),
+}
+"""What the theorems say of each learner, up to logarithms, and the exponent."""
+
+
+def published(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[Finding]:
+    """What the paper proves of regret, which are upper bounds, beside fitted slopes; it has no figures."""
+    rows = []
+    for kind, (_, policies) in KINDS.items():
+        values = by_horizon(results, kind, scale)
+        for name in policies:
+            order, most = ORDERS[name]
+            fits = {level: _slope(values.sel(policy=name, epsilon=level)) for level in (1.0, math.inf)}
+            shown = listed({"epsilon 1": fits[1.0], "without privacy": fits[math.inf]})
+            rows.append(
+                judged(
+                    "Theorems on bandit convex optimisation",
+                    f"{order}; times a factor of 1 / epsilon",
+                    f"{name}, slope on log-log axes: {shown}",
+                    fits[1.0].low <= most + 0.05,
+                    f"an upper bound: the slope at epsilon 1 is not above {most:.2g}, up to 0.05 for the logarithms and the fit",
+                    f"over horizons up to {scale.horizons[-1]:,} the slope is above {most:.2g}; logarithms and the first rounds weigh on "
+                    "such short horizons, with privacy more than without",
+                )
+            )
+    return rows
+
+
+def _slope(values: xr.DataArray) -> Interval:
+    return interval(stats.log_slope(values, "horizon"))

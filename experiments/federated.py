@@ -3,11 +3,6 @@
 The figures of the paper and their settings are not in its available text. These follow its theorems, trade-offs and Table I: sixteen
 agents, five arms of means 0.9 to 0.5, T = 1e6. Talking to the server costs c1 = 1 an agent, a link c2 = 1 a slot. Graphs are compared
 with five rounds of communication allowed, down to a gap of 1/32: the first five epochs of the algorithm without a limit.
-
-Figures:
-  regret       against the round, epsilon, and the number of agents, in sum and for each
-  graphs       Table I: cost of a round by graph, as printed and as counted; messages by type; regret above that with a server
-  trade_offs   against the rounds of communication allowed and the share of agents that send; regret and cost together
 """
 
 import dataclasses
@@ -29,7 +24,20 @@ from jaxbandits.policies import armed
 from jaxbandits.policies import federated as policies
 from jaxbandits.theory import federated as theory
 
+from .published import Finding, Shown, falls, judged, unchecked
+
 TITLE = "Federated private bandits (arXiv 2111.01570)"
+FIGURES = {
+    "regret": Shown(
+        "regret against the round, epsilon and the number of agents, in sum and for each",
+        "DP for each agent, proved; no guarantee for what is printed",
+    ),
+    "graphs": Shown("Table I: cost and messages of a round of communication by graph, and what waiting costs", "DP for each agent, proved"),
+    "trade_offs": Shown(
+        "against the rounds of communication allowed and the share of agents that send; regret and cost together",
+        "DP for each agent, proved; no guarantee for what is printed",
+    ),
+}
 
 MEANS = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
 AGENTS, HORIZON, GAP = 16, 1_000_000, 0.1
@@ -327,3 +335,87 @@ def findings(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[st
     lost = max(float(results[key]["regret"].isel(round=-1).max()) for key in ("epsilon", "participation"))
     lines.append(f"largest regret of a run {lost:,.0f}; to lose the best arm costs {GAP * AGENTS * HORIZON:,.0f}")
     return lines
+
+
+def published(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[Finding]:
+    """What the paper proves and discusses, beside what was measured; its figures are not in the available text."""
+    by_epsilon = results["epsilon"]["regret"].isel(round=-1).mean("seed")
+    by_agents = _by_agents(results)["regret"].isel(round=-1).mean("seed")
+    plain = float(results["no noise"]["regret"].isel(round=-1).mean())
+    printed = [float(v) for v in by_epsilon.sel(policy=CDP_PAPER)]
+    more = {name: [float(v) for v in by_agents.sel(policy=name)] for name in (CDP_PAPER, CDP)}
+    in_sum = {name: ", ".join(f"{v:,.0f}" for v in values) for name, values in more.items()}
+    extra, waiting = _extra(results), dict(zip(OVER_LINKS, _waiting(list(OVER_LINKS)), strict=True))
+    cost = {name: price(name).counted for name in OVER_LINKS}
+    cheapest = sorted(cost, key=lambda name: cost[name])
+    limited = results["rounds"]["regret"].sel(epsilon=EPSILON, policy=CDP).isel(round=-1).mean("seed")
+    shares = results["participation"]["regret"].sel(epsilon=EPSILON, policy=CDP).isel(round=-1).mean("seed")
+    loss = {share: float(shares.sel(participation=share)) / float(shares.sel(participation=1.0)) for share in SHARES}
+    epochs = float(results["epsilon"]["communications"].isel(round=-1).sel(policy=CDP, epsilon=EPSILONS[-1]).mean())
+    lost = max(float(results[key]["regret"].isel(round=-1).max()) for key in ("epsilon", "participation"))
+    return [
+        judged(
+            "Theorem 1",
+            "two regimes: regret falls as epsilon grows, until epsilon sqrt(M / log T) is above the gap, where it is that without noise",
+            f"CDP-MAB as printed, epsilon {EPSILONS[0]:g} to {EPSILONS[-1]:g}: {', '.join(f'{v:,.0f}' for v in printed)}; "
+            f"no noise {plain:,.0f}",
+            printed[0] > 1.5 * printed[-1] and abs(printed[-1] / printed[-2] - 1) < 0.05,
+            "falls by more than a third in all, and by less than 5 % over the last step",
+        ),
+        judged(
+            "Theorem 1",
+            "the term of privacy falls with the number of agents, as 1 / sqrt(M)",
+            f"regret in sum over {', '.join(map(str, NUM_AGENTS))} agents, epsilon {EPSILON:g}: printed {in_sum[CDP_PAPER]}; "
+            f"with the noise that one agent needs {in_sum[CDP]}",
+            falls(more[CDP]),
+            "regret falls with M at the same epsilon for each agent",
+            "as printed an agent's upload has M epsilon, which is where the gain comes from; with noise for epsilon regret grows with M",
+        ),
+        judged(
+            "Theorem on DDP-MAB",
+            "over links regret is that with a server and a term of M times the diameter",
+            "; ".join(
+                f"{name.removeprefix('DDP-MAB, ')}: {float(extra['mean'].sel(policy=name)):,.0f} of {limit:,.0f}"
+                for name, limit in waiting.items()
+            ),
+            all(float(extra["high"].sel(policy=name)) <= limit for name, limit in waiting.items()),
+            "the regret above that with a server, in the same seeds, is below the bound on every graph",
+        ),
+        judged(
+            "Table I",
+            "star and multi-star graphs, with few edges and a small diameter, perform best",
+            "cost of a round of communication, counted: " + "; ".join(f"{n.removeprefix('DDP-MAB, ')} {cost[n]:g}" for n in cheapest),
+            cheapest[0].endswith("star") or "multi-star" in cheapest[0],
+            "one of them has the lowest cost; regret hardly differs",
+            "flooding over a path or a ring uses no more links than over a star: every mean must reach every agent once; they wait longer",
+        ),
+        judged(
+            "Corollary on communication",
+            "rounds of communication grow with log(1 / gap) only, not with T",
+            f"{epochs:.1f} of {HORIZON:,} slots, at epsilon {EPSILONS[-1]:g}; the formula has {theory.communication_rounds(GAP)}",
+            epochs <= theory.communication_rounds(GAP),
+            "no more than the formula",
+        ),
+        judged(
+            "Trade-off in R",
+            "with R of the order of log T rounds of communication, regret is that without a limit",
+            "; ".join(f"R = {r}: {float(limited.sel(num_comm_rounds=r)):,.0f}" for r in ROUNDS),
+            float(limited.sel(num_comm_rounds=ROUNDS[-1])) < 1.25 * float(limited.min()) and float(limited[0]) > 2 * float(limited.min()),
+            f"at R = {ROUNDS[-1]} within a quarter of the least, and at R = 1 more than twice that",
+        ),
+        judged(
+            "Trade-off in p",
+            "if a share p of the agents sends, regret is at most p^(-3/2) times that with all",
+            "; ".join(f"p = {share:g}: {value:.2f} of {share**-1.5:.0f}" for share, value in loss.items()),
+            all(value <= share**-1.5 + 1e-9 for share, value in loss.items()),
+            "no ratio is above the bound",
+        ),
+        judged(
+            "Theorem 1",
+            "the best arm is kept with high probability",
+            f"largest regret of a run {lost:,.0f}; to lose the best arm costs at least {GAP * AGENTS * HORIZON / 2:,.0f}",
+            lost < GAP * AGENTS * HORIZON / 2,
+            "no run lost it",
+        ),
+        unchecked("Figures", "curves over time and epsilon", "the figures and their settings are not in the available text"),
+    ]

@@ -6,10 +6,6 @@ releases nothing so early shows nothing. Policies without a guarantee that show 
 start from, and the larger bound is shown. Policies for unbounded rewards are audited with rewards of -30 and 30, and contextual policies
 that do not cut rewards with -20 and 20. Federated policies play two arms that never pay with four agents; the audited reward is the last
 of the first epoch, and is seen until the means have travelled.
-
-Figures:
-  claimed_and_audited   the epsilon that each policy claims or names, and the one found
-  cost_of_privacy       cascade, 4 of 20 items: regret against the nominal epsilon, and against the one found
 """
 
 import concurrent.futures
@@ -34,7 +30,13 @@ from jaxbandits.policies import cascade
 from jaxbandits.policies.federated.epochs import first_epoch
 from jaxbandits.privacy import Audit, audit
 
+from .published import Finding, Shown, judged
+
 TITLE = "Claims of privacy, and audits of them"
+FIGURES = {
+    "claimed_and_audited": Shown("the epsilon that each policy claims or names, and the one that an audit found", "as the figure says"),
+    "cost_of_privacy": Shown("cascade, 4 of 20 items: regret against the nominal epsilon, and against the one found", "as the figure says"),
+}
 
 EPSILON, DELTA, HORIZON = 1.0, 1e-3, 100_000
 SWEEP = (0.2, 0.5, 1.0, 2.0, 4.0)
@@ -230,3 +232,37 @@ def findings(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[st
         level = "non-private" if name == REFERENCE else f"epsilon at least {swept[name, EPSILON].epsilon:.2f}"
         lines.append(f"  {name:24} regret {float(final.sel(policy=name)):10,.0f}  {level}")
     return lines
+
+
+CLAIMED = {
+    "2105.11126, Algorithm 1": ("epsilon-DP", ("hybrid_ucb",)),
+    "2105.11126, Algorithms 2 and 3": ("epsilon-LDP and (epsilon, delta)-LDP", ("laplace_ucb", "gaussian_ucb")),
+    "2105.11126, Algorithm 4": ("(epsilon, delta)-LDP", ("gaussian_cucb",)),
+    "2007.03121": ("epsilon-LDP", ("ldp_ucb_bernoulli", "ldp_ucb_laplace", "ldp_ucb_bernoulli_sigmoid", "ldp_ucb_laplace_sigmoid")),
+    "2006.00701, LDP-LinUCB and LDP-GLM": ("(epsilon, delta)-LDP", ("ldp_linucb_paper", "ldp_glm_paper")),
+    "2006.00701, Algorithm 1": ("(epsilon, delta)-LDP", ("gaussian_one_point",)),
+    "2006.00701, Algorithm 2": ("(epsilon, delta)-LDP", ("gaussian_two_point",)),
+    "2111.01570, CDP-MAB": ("each upload is differentially private", ("cdp_mab_paper",)),
+}
+"""What the papers claim, and the policies that are as printed."""
+
+
+def published(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[Finding]:
+    """What the papers claim of privacy, beside what the audits found."""
+    found = audits(scale)
+    rows = []
+    for where, (claimed, names) in CLAIMED.items():
+        flaws = {found[name].claim.flaw for name in names} - {""}
+        broken = any(found[name].epsilon > EPSILON for name in names)
+        why = f"{'; '.join(sorted(flaws))}" if flaws else "an audit shows more than the claim"
+        rows.append(
+            judged(
+                where,
+                claimed,
+                "; ".join(f"{name}: at least {found[name].epsilon:.2f}" for name in names) + f", where {EPSILON:g} is claimed",
+                not broken,
+                "no audit shows more than is claimed, which is no proof" + (f"; {'; '.join(sorted(flaws))}" if flaws else ""),
+                why,
+            )
+        )
+    return rows

@@ -74,10 +74,10 @@ def run_to_precision(
             wanted, worst = _needed(dataset, metric, standard_error, relative)
             if wanted <= needed or needed == most:
                 break
-            needed = min(wanted, GROWTH * needed, most)
+            needed = int(min(wanted, GROWTH * needed, most))
     reached = wanted <= stages[-1]
     if not reached:
-        missed = f"{worst} would need about {wanted:,} seeds" if math.isfinite(wanted) else f"the mean of {worst} is 0"
+        missed = f"{worst} would need about {wanted:,.0f} seeds" if math.isfinite(wanted) else f"the mean of {worst} is 0"
         warnings.warn(f"most_seeds, {most:,}, was reached before the precision: {missed}", stacklevel=2)
     rule = {"standard_error": standard_error, "relative": relative, "metric": metric, "stages": stages, "reached": reached}
     return dataset.assign_attrs(precision=json.dumps(rule))
@@ -99,10 +99,9 @@ def _needed(dataset: xr.Dataset, metric: str, standard_error: float, relative: f
     if set(values.dims) - {"seed", *dataset["claim"].dims}:
         raise ValueError(f"metric must be a number, not an array; got {metric!r}")
     variance, mean = values.var("seed", ddof=1), values.mean("seed")
-    target = np.maximum(standard_error, relative * np.abs(mean))
+    target = (relative * np.abs(mean)).clip(min=standard_error)
     seeds = xr.where(variance == 0, 1.0, np.ceil(variance / target.where(target > 0, np.nan) ** 2)).fillna(np.inf)
     place = seeds.argmax(...)
     worst = seeds.isel(place)
     said = ", ".join(f"{axis} {worst[axis].item()}" for axis in seeds.dims if axis != "policy")
-    wanted = float(worst)
-    return int(wanted) if math.isfinite(wanted) else wanted, repr(str(worst["policy"].item())) + (f" at {said}" if said else "")
+    return float(worst), repr(str(worst["policy"].item())) + (f" at {said}" if said else "")

@@ -42,9 +42,13 @@ def tidy(dataset: xr.Dataset) -> pd.DataFrame:
     axes = [str(dim) for dim in regret.dims if dim not in ("policy", "seed", "round")]
     chosen = [str(name) for name in dataset.coords if name not in (*regret.dims, *CLAIMS) and not dataset[name].dims]
     order = [name for name in ("policy", *axes, "seed", "round") if name in regret.dims]
-    frame = flat.to_dataframe(dim_order=order).reset_index() if order else pd.DataFrame([{k: v.item() for k, v in flat.variables.items()}])
+    frame = (
+        flat.to_dataframe(dim_order=order).reset_index()
+        if order
+        else pd.DataFrame([{str(k): v.values.item() for k, v in flat.variables.items()}])
+    )
     claims = [name for name in CLAIMS if name in dataset.variables]
-    return frame[[*order, *chosen, *map(str, flat.data_vars), *claims]]
+    return frame.reindex(columns=[*order, *chosen, *map(str, flat.data_vars), *claims])
 
 
 def summary(dataset: xr.Dataset, *, metric: str = "regret", level: float = 0.95) -> pd.DataFrame:
@@ -78,7 +82,9 @@ def summary(dataset: xr.Dataset, *, metric: str = "regret", level: float = 0.95)
         frame[column] = part.values.ravel()
     frame["seeds"] = values.sizes["seed"]
     frame["claim"] = dataset["claim"].broadcast_like(band["mean"]).transpose(*axes).values.ravel().astype(str)
-    return frame if "policy" in frame else frame.assign(policy=str(dataset["policy"].values))[["policy", *frame.columns]]
+    if "policy" not in frame:
+        frame.insert(0, "policy", str(dataset["policy"].values))
+    return frame
 
 
 def across(dataset: xr.Dataset, axis: str, *, metric: str = "regret", digits: int = 3) -> pd.DataFrame:

@@ -158,7 +158,7 @@ def test_every_policy_that_is_measured_can_be_made():
 
 def test_the_command_prints_every_row(tmp_path, capsys):
     path = tmp_path / "numbers.json"
-    command.main(["--json", str(path)], TINY, measure.in_process)
+    command.main(["--json", str(path)], sizes=TINY, where=measure.in_process)
     printed, written = capsys.readouterr().out, json.loads(path.read_text(encoding="utf-8"))
     assert set(written["measured"]) == set(table.LINES)
     for line in written["lines"]:
@@ -200,4 +200,4 @@ def test_a_yardstick_that_is_not_installed_does_not_stop_the_others(monkeypatch)
 
 def test_an_unknown_row_is_named():
     with pytest.raises(SystemExit, match="speed"):
-        command.main(["--only", "speed"], TINY, measure.in_process)
+        command.main(["--only", "speed"], sizes=TINY, where=measure.in_process)

@@ -1,6 +1,8 @@
 """The command line as a stranger meets it."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -25,6 +27,67 @@ def test_list(command):
     assert rows["first_ldp_kl_ucb"]["claim"] == "1-LDP"
     assert rows["laplace_ucb"]["claim"] == "no guarantee"
     assert "position of the click" in rows["laplace_ucb"]["flaw"]
+
+
+@pytest.mark.parametrize(
+    ("what", "columns"), [("problems", {"family", "summary", "policies"}), ("figures", {"paper", "figure", "privacy"})]
+)
+def test_other_lists(command, what, columns):
+    status, out, _ = command("list", what)
+    rows = json.loads(command("list", what, "--json")[1])
+    assert status == 0
+    assert len(out.splitlines()) == len(rows) >= 7
+    assert all(columns <= set(row) and all(row[column] for column in columns) for row in rows)
+
+
+def test_problems_say_who_plays_them(command):
+    rows = {row["family"]: row for row in json.loads(command("list", "problems", "--json")[1])}
+    assert sum(row["policies"] for row in rows.values()) == len(cli.POLICIES)
+    assert "cascade_ucb1" in rows["cascade"]["played_by"]
+    assert "means" in rows["cascade"]["arguments"]
+
+
+@pytest.mark.parametrize("name", [[], *([name] for name in cli.COMMANDS)])
+def test_help_is_for_people(command, name):
+    status, out, _ = command(*name, "--help")
+    assert status == 0
+    assert out.startswith(f"usage: {' '.join(['jaxbandits', *name])} ")
+    for ugly in ("{None}", "(default: )", "default: None", "''"):
+        assert ugly not in out
+
+
+def test_a_reader_that_has_gone_is_no_error():
+    words = [sys.executable, "-m", "jaxbandits", "list", "--json"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == 141
+
+
+def test_tables_and_precision(command, tmp_path):
+    words = [*RUN, "--policies", "cascade_ucb1", "first_ldp_ucb1", "--epsilon", 0.5, 2]
+    for ending, part in ((".md", "| first_ldp_ucb1 |"), (".tex", r"first\_ldp\_ucb1"), (".csv", "first_ldp_ucb1,0.5,0,1,")):
+        path = tmp_path / f"table{ending}"
+        status, _, err = command(*words, "--table", path, "--store", tmp_path / "s")
+        assert status == 0, err
+        assert part in path.read_text()
+    status, out, err = command(*words, "--precision", 0.001, "--most-seeds", 6)
+    assert status == 0
+    assert err.startswith("jaxbandits: most_seeds, 6, was reached before the precision: ")
+    assert out.startswith("after 60 rounds, 6 seeds:")
+    assert command(*words, "--table", tmp_path / "table.doc")[2].startswith(
+        "jaxbandits: table must end in one of .md, .tex, .csv, .parquet"
+    )
+
+
+def test_plots_against_what_is_asked_for(command, tmp_path):
+    command(*RUN, "--policies", "first_ldp_ucb1", "--epsilon", 0.5, 2, "--save", tmp_path / "d.nc")
+    for against, said in (("round", ", at epsilon 0.5"), ("epsilon", "")):
+        _, _, err = command("plot", tmp_path / "d.nc", tmp_path / "p.png", "--against", against)
+        assert err == f"wrote {tmp_path / 'p.png'}{said}\n"
 
 
 def test_run_prints_plots_saves_and_resumes(command, tmp_path):

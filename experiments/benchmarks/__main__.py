@@ -13,8 +13,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from experiments.benchmarks import kept, measure, rows, table
-from experiments.benchmarks.jobs import FULL, QUICK, Sizes
+from . import kept, measure, rows, table
+from .jobs import FULL, QUICK, Sizes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +49,7 @@ def _checked(options: Options) -> None:
 def _drawable(options: Options, names: Sequence[str]) -> None:
     if not options.figure:
         return
-    from experiments.benchmarks import figure  # only here: every process that measures would load Matplotlib too
+    from . import figure  # only here: every process that measures would load Matplotlib too
 
     lacking = [name for name in figure.NEEDED if name not in names]
     if lacking:
@@ -74,15 +74,22 @@ def _sizes(written: dict[str, Any]) -> Sizes:
     return Sizes(**known)
 
 
-def main(args: Sequence[str] | None = None, sizes: Sizes | None = None, where: Callable[..., Any] = measure.in_child) -> None:
+def main(
+    args: Sequence[str] | None = None,
+    prog: str = "python -m experiments.benchmarks",
+    *,
+    sizes: Sizes | None = None,
+    where: Callable[..., Any] = measure.in_child,
+) -> None:
     """Measures, prints, and writes what the options ask for.
 
     Args:
       args: the command line; by default that of the process.
+      prog: the name of the command.
       sizes: how much to measure, by default what the options say.
       where: where to measure, by default each in a process of its own.
     """
-    options = tyro.cli(Options, args=args, prog="python -m experiments.benchmarks", description=__doc__)
+    options = tyro.cli(Options, args=args, prog=prog, description=__doc__)
     _checked(options)
     earlier = _read(options.against, "--keep", "lines") if options.against else None
     loaded = _read(options.load, "--json", "measured") if options.load else None
@@ -106,7 +113,7 @@ def main(args: Sequence[str] | None = None, sizes: Sizes | None = None, where: C
     if options.keep:
         options.keep.write_text(kept.text(kept.summary(machine, sizes, lines)), encoding="utf-8")
     if options.figure:
-        from experiments.benchmarks import figure
+        from . import figure
 
         figure.scaling(measured, sizes, options.figure)
     if earlier:

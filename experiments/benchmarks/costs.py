@@ -6,12 +6,13 @@ import time
 import jax
 import numpy as np
 
-from experiments.benchmarks import jobs, measure
-from experiments.benchmarks.jobs import LIST_LEN, Job, Sizes
 from jaxbandits import Study, log_checkpoints, oracles, problems, run
 from jaxbandits.engine import scan, tiles
 from jaxbandits.identity import Bound
 from jaxbandits.policies import federated
+
+from . import jobs, measure
+from .jobs import LIST_LEN, Job, Sizes
 
 
 def compile_seconds(sizes: Sizes) -> tuple[float, float]:

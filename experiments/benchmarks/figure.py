@@ -11,9 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
-from experiments.benchmarks.jobs import LIST_LEN, Sizes
-from experiments.benchmarks.versus import ENGINE
 from jaxbandits import plot, plotted
+
+from .jobs import LIST_LEN, Sizes
+from .versus import ENGINE
 
 NEEDED = ("lanes", "rounds", "items", "threads")
 """The rows that are drawn."""

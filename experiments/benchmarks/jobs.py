@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.benchmarks.measure import Variant
 from jaxbandits import links, log_checkpoints, problems
 from jaxbandits.engine import rehearsal, scan, tiles
 from jaxbandits.identity import Bound
 from jaxbandits.mechanisms import counters
 from jaxbandits.policies import armed, cascade, contextual, federated, semi_bandit
+
+from .measure import Variant
 
 LIST_LEN = 4
 EPSILON = 1.0

@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from experiments.benchmarks import table
-from experiments.benchmarks.jobs import Sizes
-from experiments.benchmarks.table import Line
+from . import table
+from .jobs import Sizes
+from .table import Line
 
 RULE = "changed: the ranges over repeats, each at least 5 % to either side of its median, have nothing in common"
 _LEAST = 0.05

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from experiments.benchmarks import costs, scaling, versus
-from experiments.benchmarks.jobs import Sizes
+from . import costs, scaling, versus
+from .jobs import Sizes
 
 ROWS: Mapping[str, Callable[[Sizes], Any]] = {
     "workload": versus.workload,

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from experiments.benchmarks import jobs, measure, versus
-from experiments.benchmarks.jobs import Sizes
-from experiments.benchmarks.measure import Variant
-from experiments.benchmarks.yardsticks import cascade_local
 from jaxbandits import linear_checkpoints, log_checkpoints
+
+from . import jobs, measure, versus
+from .jobs import Sizes
+from .measure import Variant
+from .yardsticks import cascade_local
 
 Curves = dict[str, dict[str, list[float]]]
 """Nanoseconds per lane-round of each repeat, by who and by size."""

@@ -4,8 +4,8 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from experiments.benchmarks.jobs import Sizes
-from experiments.benchmarks.versus import ENGINE
+from .jobs import Sizes
+from .versus import ENGINE
 
 Samples = Mapping[str, Sequence[float]]
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.benchmarks import jobs, measure
-from experiments.benchmarks.jobs import DELTA, EPSILON, LIST_LEN, NUM_ACTIONS, Sizes
-from experiments.benchmarks.measure import Variant
-from experiments.benchmarks.yardsticks import armed, cascade_central, cascade_local, federated, linear, peers
-from experiments.benchmarks.yardsticks.ways import Simulation
 from jaxbandits import log_checkpoints, problems
+
+from . import jobs, measure
+from .jobs import DELTA, EPSILON, LIST_LEN, NUM_ACTIONS, Sizes
+from .measure import Variant
+from .yardsticks import armed, cascade_central, cascade_local, federated, linear, peers
+from .yardsticks.ways import Simulation
 
 ENGINE = "engine"
 

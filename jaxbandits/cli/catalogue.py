@@ -3,10 +3,13 @@
 import dataclasses
 import inspect
 import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
+
+import tyro
 
 from jaxbandits import domains, links, networks, oracles, policies, problems
+from jaxbandits.cli import papers
 from jaxbandits.core import Policy
 from jaxbandits.problems import losses
 
@@ -39,22 +42,70 @@ NETWORKS = {
 LOSSES = {"quadratic": losses.quadratic, "linear": losses.linear, "logistic": losses.logistic, "absolute": losses.absolute}
 
 
+PROBLEMS = {
+    "cascade": problems.cascade,
+    "armed": problems.armed,
+    "semi_bandit": problems.semi_bandit,
+    "contextual": problems.contextual,
+    "one_point": problems.one_point,
+    "two_point": problems.two_point,
+    "federated": problems.federated,
+}
+"""The problem of each family."""
+
+
 @dataclasses.dataclass(frozen=True)
 class List:
-    """Lists the policies and what they claim at epsilon 1, delta 1e-3; with --json also their arguments."""
+    """Lists policies with what they claim at epsilon 1, delta 1e-3; problems; or figures of papers with what their curves claim."""
 
-    json: bool = False
-    """Print JSON."""
+    what: Annotated[Literal["policies", "problems", "figures"], tyro.conf.Positional] = "policies"
+    """What to list."""
+    json: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Print JSON, with what does not fit into a line: the arguments of policies, and why some have no guarantee."""
 
     def __call__(self) -> None:
         """Prints the list."""
-        rows = [_describe(name, factory) for name, factory in POLICIES.items()]
+        rows, shown = LISTS[self.what]()
         if self.json:
             print(json.dumps(rows, indent=1))
             return
-        wide = max(len(row["policy"]) for row in rows)
+        *columns, last = shown
+        wide = {name: max(len(str(row[name])) for row in rows) for name in columns}
         for row in rows:
-            print(f"{row['policy']:{wide}}  {row['family']:11}  {row['claim']:14}  {row['summary']}")
+            print("  ".join([*(f"{row[name]!s:{wide[name]}}" for name in columns), str(row[last])]))
+
+
+def _policies() -> tuple[list[dict[str, Any]], Sequence[str]]:
+    return [_describe(name, factory) for name, factory in POLICIES.items()], ("policy", "family", "claim", "summary")
+
+
+def _problems() -> tuple[list[dict[str, Any]], Sequence[str]]:
+    rows = []
+    for family, factory in PROBLEMS.items():
+        played = [name for name in POLICIES if FAMILY[name] == family]
+        shared = {"family": family, "policies": len(played), "summary": _first_line(factory)}
+        rows.append({**shared, "arguments": list(inspect.signature(factory).parameters), "played_by": played})
+    return rows, ("family", "policies", "summary")
+
+
+def _figures() -> tuple[list[dict[str, Any]], Sequence[str]]:
+    rows = []
+    for name, paper in papers.found("papers").PAPERS.items():
+        for key, figure in paper.FIGURES.items():
+            rows.append({"paper": name, "figure": key, "privacy": figure.privacy, "shows": figure.shows, "title": paper.TITLE})
+    return rows, ("paper", "figure", "privacy", "shows")
+
+
+LISTS: dict[str, Callable[[], tuple[list[dict[str, Any]], Sequence[str]]]] = {
+    "policies": _policies,
+    "problems": _problems,
+    "figures": _figures,
+}
+"""What can be listed: rows, and the columns of a line."""
+
+
+def _first_line(factory: Callable[..., Any]) -> str:
+    return (inspect.getdoc(factory) or "").split("\n", 1)[0]
 
 
 def _describe(name: str, factory: Callable[..., Policy]) -> dict[str, Any]:
@@ -65,12 +116,11 @@ def _describe(name: str, factory: Callable[..., Policy]) -> dict[str, Any]:
     sizes |= {"dim": 2, "link": links.linear(), **shared}
     values = {k: v for k, v in {**sizes, "epsilon": 1.0, "delta": 1e-3}.items() if k in parameters}
     claim = factory(**values).claim
-    summary = (inspect.getdoc(factory) or "").split("\n", 1)[0]
     return {
         "policy": name,
         "family": FAMILY[name],
         "arguments": list(parameters),
         "claim": claim.label(),
         "flaw": claim.flaw,
-        "summary": summary,
+        "summary": _first_line(factory),
     }

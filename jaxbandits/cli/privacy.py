@@ -5,6 +5,7 @@ import functools
 import inspect
 import json
 import pathlib
+from typing import Annotated
 
 import numpy as np
 import tyro
@@ -23,7 +24,7 @@ class Audit(Chosen):
     Example: jaxbandits audit --policies laplace_ucb first_ldp_ucb1 --epsilon 1
     """
 
-    epsilon: float | None = None
+    epsilon: Annotated[float | None, tyro.conf.arg(metavar="FLOAT", help_behavior_hint="")] = None
     """Privacy level, for the policies that have one."""
     present: int = 1
     """The round in which the audited user takes part; 0 is the user whose raw reply a policy may start from."""
@@ -75,9 +76,9 @@ class Privacy:
     """The NetCDF file."""
     rounds: int = 1
     """Rounds in which a user takes part."""
-    delta: float | None = None
+    delta: Annotated[float | None, tyro.conf.arg(metavar="FLOAT", help_behavior_hint="")] = None
     """Of all these rounds together, for the policies under local privacy; by default epsilons add up."""
-    json: bool = False
+    json: tyro.conf.FlagCreatePairsOff[bool] = False
     """Print JSON."""
 
     def __call__(self) -> None:

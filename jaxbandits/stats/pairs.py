@@ -76,7 +76,7 @@ def t_test(differences: np.ndarray) -> float:
     """
     if np.ptp(differences) == 0:
         return float(differences[0] == 0)
-    return float(scipy_stats.ttest_1samp(differences, 0.0).pvalue)
+    return float(scipy_stats.ttest_1samp(differences, 0.0)[1])
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:

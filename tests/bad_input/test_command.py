@@ -73,10 +73,17 @@ def kind(hint):
 def faults():
     """(command, option, value): each option that a command has, with what it cannot be."""
     for name, options in COMMANDS.items():
-        for option, hint in typing.get_type_hints(options, include_extras=True).items():
+        for option, hint in flat(options):
             for value in BAD[kind(hint)]:
-                if (option, value) not in ALLOWED and option not in ("dataset", "out"):
+                if (option, value) not in ALLOWED and option not in ("dataset", "out", "what"):
                     yield name, option, value
+
+
+def flat(options):
+    """The options with their types, those of groups too."""
+    for option, hint in typing.get_type_hints(options, include_extras=True).items():
+        group = typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
+        yield from flat(group) if dataclasses.is_dataclass(group) else [(option, hint)]
 
 
 FAULTS = list(faults())
@@ -115,6 +122,10 @@ def test_bad_options_are_refused_in_one_line(command, name):
         [],
         ["nonsense"],
         ["list", "--nonsense"],
+        ["list", "nonsense"],
+        ["run", "--policies", "laplace_ucb", "--epsilon", "1", "--most-seeds", "50"],
+        ["run", "--policies", "laplace_ucb", "--epsilon", "1", "--precision", "0"],
+        ["plot", "run.nc", "figure.png", "--against", "delta"],
         ["run"],
         ["run", "--policies"],
         ["run", "--policies", "laplace_ucb", "--epsilon"],

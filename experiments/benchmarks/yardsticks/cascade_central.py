@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from experiments.benchmarks.yardsticks import ways
-from experiments.benchmarks.yardsticks.ways import Simulation
+from . import ways
+from .ways import Simulation
 
 
 def _radius(num_items: int, epsilon: float, horizon: int) -> float:

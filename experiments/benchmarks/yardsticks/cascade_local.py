@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from experiments.benchmarks.yardsticks import ways
-from experiments.benchmarks.yardsticks.ways import Simulation
+from . import ways
+from .ways import Simulation
 
 
 def idiomatic(means: np.ndarray, list_len: int, epsilon: float, horizon: int, num_lanes: int) -> Simulation:

@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from experiments.benchmarks.yardsticks import ways
-from experiments.benchmarks.yardsticks.ways import Simulation
 from jaxbandits.mechanisms import calibrate
+
+from . import ways
+from .ways import Simulation
 
 _DEVIATION, _THETA_BOUND, _FAIL_PROB = 0.1, 1.0, 0.1
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from experiments.benchmarks.yardsticks.ways import Simulation
+from .ways import Simulation
 
 
 def pymab(means: np.ndarray, horizon: int, num_lanes: int, exploration: float = 2.0) -> Simulation:

@@ -1,0 +1,88 @@
+"""The page of all figures: each paper's, and its findings beside what was measured."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+from PIL import Image
+
+from .papers import PAPERS
+from .published import Finding
+
+WIDTH = 1000
+"""Pixels of a small picture."""
+COLOURS = 128
+"""Colours of a small picture: lines, bands and their edges need no more."""
+
+
+def keep(out: Path, name: str, figures: Mapping[str, Figure], found: Sequence[Finding], about: str) -> list[Path]:
+    """Writes the figures of a paper, small ones for the page, and what the page says of them.
+
+    Args:
+      out: the directory.
+      name: the paper.
+      figures: by name.
+      found: its findings.
+      about: how much was run.
+
+    Returns:
+      the files of the figures.
+    """
+    pictures = out / "pictures"
+    pictures.mkdir(parents=True, exist_ok=True)
+    written = []
+    for key, figure in figures.items():
+        path = out / f"{name}_{key}.png"
+        figure.savefig(path, dpi=200)
+        with Image.open(path) as image:
+            small = image.convert("RGB").resize((WIDTH, round(image.height * WIDTH / image.width)), Image.Resampling.LANCZOS)
+            small.quantize(COLOURS, dither=Image.Dither.NONE).save(pictures / path.name, optimize=True)
+        written.append(path)
+    kept = {"about": about, "figures": list(figures), "findings": [finding._asdict() for finding in found]}
+    (pictures / f"{name}.json").write_text(json.dumps(kept, indent=1), encoding="utf-8")
+    return written
+
+
+def page(out: Path) -> Path:
+    """Writes the page from what was kept of each paper, of this run and of earlier ones."""
+    kept = {}
+    for name in PAPERS:
+        file = out / "pictures" / f"{name}.json"
+        if file.is_file():
+            kept[name] = json.loads(file.read_text(encoding="utf-8"))
+    lines = [*_HEAD, "", *_counts(kept)]
+    for name, found in kept.items():
+        lines += ["", f"## {PAPERS[name].TITLE}", "", *_paper(name, found)]
+    path = out / "gallery.md"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+_HEAD = (
+    "# Gallery",
+    "",
+    "Every figure, with bands, bounds, and what the curves claim: an epsilon only where it is proved. Published findings stand beside what",
+    "was measured here: `python -m experiments` draws this page anew. A finding is *reproduced* if the rule beside it holds; where it",
+    "*differs*, the reason is given as far as it is known; *not checkable* are those whose settings or data are not there.",
+)
+
+
+def _counts(kept: Mapping[str, Any]) -> list[str]:
+    verdicts = [finding["verdict"] for found in kept.values() for finding in found["findings"]]
+    said = (f"{verdicts.count(verdict)} {verdict}" for verdict in ("reproduced", "differs", "not checkable"))
+    return [f"{len(verdicts)} published findings: {', '.join(said)}."]
+
+
+def _paper(name: str, found: Mapping[str, Any]) -> list[str]:
+    lines = [f"{found['about']}. `jaxbandits figures {name}`."]
+    if found["findings"]:
+        lines += ["", "| where | published | measured | verdict |", "|---|---|---|---|"]
+        for finding in found["findings"]:
+            cells = (finding["where"], finding["published"], finding["measured"], f"**{finding['verdict']}**: {finding['why']}")
+            lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
+    for key in found["figures"]:
+        shown = next(figure for start, figure in PAPERS[name].FIGURES.items() if key.startswith(start))
+        lines += ["", f"**{key}**: {shown.shows}. Privacy: {shown.privacy}.", "", f"![{shown.shows}](pictures/{name}_{key}.png)"]
+    return lines

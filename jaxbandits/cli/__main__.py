@@ -1,5 +1,0 @@
-"""``python -m jaxbandits.cli``."""
-
-from jaxbandits.cli import main
-
-main()
