@@ -99,7 +99,7 @@ def _needed(dataset: xr.Dataset, metric: str, standard_error: float, relative: f
     if set(values.dims) - {"seed", *dataset["claim"].dims}:
         raise ValueError(f"metric must be a number, not an array; got {metric!r}")
     variance, mean = values.var("seed", ddof=1), values.mean("seed")
-    target = (relative * np.abs(mean)).clip(min=standard_error)
+    target = (relative * xr.where(mean < 0, -mean, mean)).clip(min=standard_error)
     seeds = xr.where(variance == 0, 1.0, np.ceil(variance / target.where(target > 0, np.nan) ** 2)).fillna(np.inf)
     place = seeds.argmax(...)
     worst = seeds.isel(place)
