@@ -144,7 +144,7 @@ def cdp_mab_printed(*, horizon: ArrayLike, means: ArrayLike, num_agents: int, ep
 
 
 def regime_switch_printed(*, horizon: ArrayLike, num_agents: int, epsilon: float) -> Curve:
-    """The gap below which sampling dominates, and above which privacy does: epsilon sqrt(M) / sqrt(log T), an order.
+    """The gap below which sampling dominates, and above which privacy does: epsilon sqrt(M) / sqrt(log T), an order; inf at T = 1.
 
     Args:
       horizon: number of rounds, at least 1; a number or an array.
@@ -155,7 +155,9 @@ def regime_switch_printed(*, horizon: ArrayLike, num_agents: int, epsilon: float
       ValueError: if an argument is out of range.
     """
     validate.epsilon(epsilon)
-    return epsilon * math.sqrt(validate.size("num_agents", num_agents, 1, validate.MOST_AGENTS)) / np.sqrt(log_horizon(horizon))
+    num_agents = validate.size("num_agents", num_agents, 1, validate.MOST_AGENTS)
+    with np.errstate(divide="ignore"):
+        return epsilon * math.sqrt(num_agents) / np.sqrt(log_horizon(horizon))
 
 
 def communication_rounds(smallest_gap: float) -> int:

@@ -64,6 +64,8 @@ def test_orders():
     sampling = math.log(1e6) * sum(1 / gap for gap in (0.1, 0.2, 0.3, 0.4))
     assert theory.cdp_mab_printed(horizon=1e6, means=MEANS, num_agents=4, epsilon=1e3) == pytest.approx(sampling)
     assert theory.regime_switch_printed(horizon=math.e**4, num_agents=9, epsilon=0.1) == pytest.approx(0.15)
+    np.testing.assert_allclose(theory.regime_switch_printed(horizon=[1, math.e**4], num_agents=9, epsilon=0.1), [math.inf, 0.15])
+    assert theory.regime_switch_printed(horizon=1, num_agents=9, epsilon=0.1) == math.inf
     curve = theory.cdp_mab(horizon=[100, 10_000], means=MEANS, num_agents=2, epsilon=1.0)
     assert np.shape(curve) == (2,)
     assert theory.cdp_mab(horizon=100, means=[0.5, 0.5], num_agents=2, epsilon=1.0) == 0
