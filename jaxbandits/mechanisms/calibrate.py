@@ -1,6 +1,6 @@
 """How much noise a privacy level needs. On the host, in float64; a sweep calls these once for each grid point.
 
-``relation`` throughout: any two values of one record.
+Neighbours throughout: any two values of one record.
 """
 
 import functools

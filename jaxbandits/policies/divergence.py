@@ -20,7 +20,7 @@ _LEAST = np.float32(1e-30)
 
 
 def _excess(a: Array, whole: Array) -> Array:
-    """A - log(1 + a) for a > -1, to a relative 1e-6 also near 0; ``whole`` is 1 + a, which near 0 is known better than a."""
+    """What a is above log(1 + a), for a > -1, to a relative 1e-6 also near 0; ``whole`` is 1 + a, which near 0 is known better than a."""
     s = a / (2.0 + a)  # log(1 + a) = 2 artanh(s)
     t = s * s
     near = a * s - 2.0 * s * t * (1 / 3 + t * (1 / 5 + t * (1 / 7 + t * (1 / 9 + t * (1 / 11)))))

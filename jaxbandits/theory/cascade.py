@@ -262,6 +262,3 @@ def first_ldp_ucb1(*, horizon: ArrayLike, means: ArrayLike, list_len: int, epsil
     by_rounds = largest * (6.0 * factor * log_t / gap**2 + 1.0)
     by_gaps = 12.0 * min(list_len, num_items - list_len) * factor * log_t / gap + largest
     return num_items * np.minimum(by_rounds, by_gaps) + CONFIDENCE * num_items
-
-
-# ---- lower bounds ------------------------------------------------------------------------------------------------------

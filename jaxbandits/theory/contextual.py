@@ -64,7 +64,7 @@ def ldp_glm_printed(*, horizon: Any, epsilon: float, slope: float) -> np.ndarray
 
 
 def oful_order(*, horizon: Any, dim: int) -> np.ndarray:
-    """D sqrt(T): OFUL and GLOC, non-private.
+    """Order d sqrt(T): OFUL and GLOC, non-private.
 
     Args:
       horizon: T, a number or an array of rounds.

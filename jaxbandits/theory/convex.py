@@ -103,7 +103,7 @@ def smooth_order(
 def smooth_strongly_convex_order(
     *, horizon: int, dim: int, loss_bound: float, smoothness: float, strong_convexity: float, barrier_parameter: float = 1.0
 ) -> float:
-    """D B sqrt((nu + 2 beta / mu) T log T), an order: Hazan and Levy, smooth and strongly convex losses.
+    """Order d B sqrt((nu + 2 beta / mu) T log T): Hazan and Levy, smooth and strongly convex losses.
 
     Args:
       horizon: T.
@@ -123,7 +123,7 @@ def smooth_strongly_convex_order(
 
 
 def two_point_order(*, horizon: int, dim: int, lipschitz: float, outer_radius: float = 1.0, sigma: float = 0.0) -> float:
-    """D R sqrt(T (G^2 + sigma^2)), an order: two points, convex losses; the paper's Algorithm 2.
+    """Order d R sqrt(T (G^2 + sigma^2)): two points, convex losses; the paper's Algorithm 2.
 
     Args:
       horizon: T.
