@@ -126,12 +126,18 @@ def bernoulli(*, epsilon: ArrayLike, shape: tuple[int, ...] = ()) -> Randomiser:
     return Randomiser(draws={"bit": draws.uniform(shape)}, send=send, claim=claim)
 
 
+def inside(value: Any, low: float | Array, high: float | Array) -> Array:
+    """The number cut to [low, high]; the low end for what is no number, which would tell its user from all others."""
+    value, low, high = (jnp.asarray(x, jnp.float32) for x in (value, low, high))
+    return jnp.where(value >= low, jnp.minimum(value, high), low)
+
+
 def _check(randomiser: Any) -> None:
     validate.instance("randomiser", randomiser, Randomiser, "a Randomiser, such as mechanisms.bernoulli(epsilon=1.0)")
 
 
 def clipped(randomiser: Randomiser) -> Randomiser:
-    """The randomiser behind a cut to [0, 1]: what it claims for values there holds for any two numbers.
+    """The randomiser behind a cut to [0, 1]: what it claims for values there holds for any two numbers. What is none counts as 0.
 
     Args:
       randomiser: of one value in [0, 1].
@@ -142,7 +148,7 @@ def clipped(randomiser: Randomiser) -> Randomiser:
     _check(randomiser)
 
     def send(value, z):
-        return randomiser.send(jnp.clip(jnp.asarray(value, jnp.float32), 0.0, 1.0), z)
+        return randomiser.send(inside(value, 0.0, 1.0), z)
 
     return randomiser._replace(send=send)
 
@@ -150,9 +156,9 @@ def clipped(randomiser: Randomiser) -> Randomiser:
 def squashed(randomiser: Randomiser) -> Randomiser:
     """The randomiser behind a sigmoid, 1 / (1 + e^-r), which makes any number r a value in (0, 1). Called CTL-S and CTB-S.
 
-    As private as the randomiser is for values in [0, 1], for any two numbers. The order of the means survives if they lie in
-    [0, 1] and the noise of the rewards has one law. Curators 5 and 6 of Multi-Armed Bandits with Local Differential Privacy, arXiv
-    2007.03121.
+    As private as the randomiser is for values in [0, 1], for any two numbers; what is none counts as 0 if it is private. The order of
+    the means survives if they lie in [0, 1] and the noise of the rewards has one law. Curators 5 and 6 of Multi-Armed Bandits with
+    Local Differential Privacy, arXiv 2007.03121.
 
     Args:
       randomiser: of one value in [0, 1], such as ``bernoulli`` or ``laplace(shape=(), sensitivity=1, ..)``.
@@ -161,9 +167,11 @@ def squashed(randomiser: Randomiser) -> Randomiser:
       ValueError: if it is none.
     """
     _check(randomiser)
+    private = randomiser.claim.status != "non-private"  # without privacy a run that learns from what is no number is to end with an error
 
     def send(value, z):
-        return randomiser.send(jax.nn.sigmoid(jnp.asarray(value, jnp.float32)), z)
+        share = jax.nn.sigmoid(jnp.asarray(value, jnp.float32))
+        return randomiser.send(inside(share, 0.0, 1.0) if private else share, z)
 
     return randomiser._replace(send=send)
 

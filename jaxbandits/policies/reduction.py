@@ -20,7 +20,7 @@ from jax.typing import ArrayLike
 from jaxbandits import validate
 from jaxbandits.core import Policy
 from jaxbandits.mechanisms import calibrate
-from jaxbandits.mechanisms.randomiser import Randomiser
+from jaxbandits.mechanisms.randomiser import Randomiser, inside
 
 
 def play(name: str, black_box: Any, **arguments: Any) -> Policy:
@@ -56,12 +56,6 @@ def behind(policy: Policy, randomiser: Randomiser, low: float, high: float) -> P
         return policy.init(jax.tree.map(jnp.zeros_like, preview))
 
     return policy._replace(claim=randomiser.claim, device_draws=randomiser.draws, init=init, report=report)
-
-
-def inside(value: Any, low: float | Array, high: float | Array) -> Array:
-    """The number cut to [low, high]; the low end for what is no number, which would tell its user from all others."""
-    value, low, high = (jnp.asarray(x, jnp.float32) for x in (value, low, high))
-    return jnp.where(value >= low, jnp.minimum(value, high), low)
 
 
 def normal_tail(sigma: ArrayLike, horizon: int) -> Array:

@@ -13,6 +13,7 @@ from jaxbandits.engine import draws
 from jaxbandits.identity import fingerprint
 from jaxbandits.mechanisms import bernoulli, laplace, squashed
 from jaxbandits.policies import armed as policies
+from jaxbandits.policies.responses import RAW
 from jaxbandits.problems import armed, rewards, twenty_arms
 
 U = (np.arange(20_000, dtype=np.float64) + 0.5) / 20_000
@@ -128,9 +129,9 @@ def test_rewards_outside_the_unit_interval_are_cut_before_they_get_noise():
         policy = factory(num_arms=3, epsilon=0.5)
         for u in np.linspace(0.01, 0.99, 25):
             z = {name: jnp.asarray(u, jnp.float32) for name in policy.device_draws}
-            sent = [float(policy.report(None, None, jnp.float32(r), z)) for r in (-7.0, 0.0, 1.0, 30.0)]
-            assert sent[0] == sent[1]
-            assert sent[2] == sent[3]
+            sent = [float(policy.report(None, None, jnp.float32(r), z)) for r in (math.nan, -7.0, 0.0, 1.0, 30.0)]
+            assert sent[0] == sent[1] == sent[2]
+            assert sent[3] == sent[4]
 
 
 def test_a_sigmoid_makes_any_reward_private():
@@ -142,3 +143,5 @@ def test_a_sigmoid_makes_any_reward_private():
         for r in (-50.0, -1.0, 0.0, 0.3, 40.0):
             inside = jnp.asarray(1 / (1 + math.exp(-r)), jnp.float32)
             np.testing.assert_allclose(behind.send(jnp.float32(r), z), randomiser.send(inside, z), rtol=1e-6)
+        assert behind.send(jnp.float32(math.nan), z) == randomiser.send(jnp.float32(0.0), z)
+    assert math.isnan(squashed(RAW).send(jnp.float32(math.nan), {})), "what is not private is to end with an error"

@@ -11,8 +11,8 @@ from jaxbandits import validate
 from jaxbandits.core import Round
 from jaxbandits.engine import factor, lanes, linalg, sums
 from jaxbandits.links import Link
+from jaxbandits.mechanisms.randomiser import inside
 from jaxbandits.mechanisms.regression import Statistics, growth
-from jaxbandits.policies.reduction import inside
 
 
 class Sums(NamedTuple):

@@ -19,7 +19,7 @@ from jaxbandits.core import NON_PRIVATE, Policy
 from jaxbandits.domains import Domain
 from jaxbandits.engine import draws, lanes, linalg
 from jaxbandits.mechanisms import calibrate
-from jaxbandits.mechanisms.randomiser import Randomiser, gaussian
+from jaxbandits.mechanisms.randomiser import Randomiser, gaussian, inside
 from jaxbandits.policies.convex.gradient import (
     Optimiser,
     check_optimiser,
@@ -28,7 +28,7 @@ from jaxbandits.policies.convex.gradient import (
     log_horizon,
     one_over,
 )
-from jaxbandits.policies.reduction import calibrated, inside
+from jaxbandits.policies.reduction import calibrated
 from jaxbandits.policies.responses import RAW
 
 ONE_USER = "any two convex losses of one user, one round; the points are public"
