@@ -2,7 +2,8 @@
 
 from jaxbandits.privacy import ledger
 from jaxbandits.privacy.audit import Audit, audit, judge
-from jaxbandits.privacy.ledger import Budget, spent, table
+from jaxbandits.privacy.ledger import Budget, spent
+from jaxbandits.privacy.studies import table
 from jaxbandits.privacy.transcripts import Transcripts, transcripts
 
 __all__ = ["Audit", "Budget", "Transcripts", "audit", "judge", "ledger", "spent", "table", "transcripts"]

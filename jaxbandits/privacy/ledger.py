@@ -3,18 +3,16 @@
 A claim is about one round of one user. Here is what follows from it for more. On the host, in float64.
 """
 
-import json
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-import pandas as pd
-import xarray as xr
 from scipy.optimize import brentq, minimize_scalar
 
 from jaxbandits import validate
 from jaxbandits.core import Claim
 from jaxbandits.mechanisms import calibrate
+
+__all__ = ["Budget", "basic", "composed", "concentrated_gaussian", "concentrated_pure", "grouped", "of_concentrated", "parallel", "spent"]
 
 
 class Budget(NamedTuple):
@@ -24,7 +22,7 @@ class Budget(NamedTuple):
     delta: float = 0.0
 
 
-_MOST = 2**53
+MOST = 2**53
 """The largest number of records or rounds."""
 
 
@@ -83,9 +81,7 @@ def composed(budget: Budget, times: int, delta: float) -> Budget:
     """
     each, times = _check("budget", budget), validate.size("times", times, 1, calibrate.MOST_QUERIES)
     validate.scalar("delta", delta, "at least 0 and below 1", lambda d: 0 <= d < 1)
-    own = -math.expm1(times * math.log1p(-each.delta)) if each.delta < 1 else 1.0
-    if delta < own * (1 - 1e-12):
-        raise ValueError(f"delta must be at least {own:g}, what the deltas of {times} releases add up to; got {delta:g}")
+    _check_covered(each, times, delta)
     most = times * each.epsilon
     if most < 1e-290 or math.isinf(most):
         return Budget(most, float(delta))
@@ -101,6 +97,22 @@ def composed(budget: Budget, times: int, delta: float) -> Budget:
     return Budget(min(most, root * (1 + 1e-9) + 2e-12 * most), float(delta))
 
 
+def _own(each: Budget, times: int) -> float:
+    """What the deltas of so many releases add up to."""
+    return -math.expm1(times * math.log1p(-each.delta)) if each.delta < 1 else 1.0
+
+
+def covered(each: Budget, times: int, delta: float) -> bool:
+    """Whether a delta is at least that, up to rounding."""
+    return delta >= _own(each, times) * (1 - 1e-12)
+
+
+def _check_covered(each: Budget, times: int, delta: float) -> None:
+    if not covered(each, times, delta):
+        own = _own(each, times)
+        raise ValueError(f"delta must be at least {own:g}, what the deltas of {times} releases add up to; got {delta:g}")
+
+
 def grouped(budget: Budget, records: int) -> Budget:
     """Group privacy: what a budget for one record gives a user with several.
 
@@ -114,7 +126,7 @@ def grouped(budget: Budget, records: int) -> Budget:
     Raises:
       ValueError: if an argument is out of range.
     """
-    each, m = _check("budget", budget), validate.size("records", records, 1, _MOST)
+    each, m = _check("budget", budget), validate.size("records", records, 1, MOST)
     total = m * each.epsilon
     if each.delta == 0 or m == 1:
         return Budget(total, each.delta)
@@ -208,11 +220,12 @@ def spent(claim: Claim, rounds: int = 1, delta: float | None = None) -> Budget:
         each = Budget(*claim.guarantee())
     except ValueError as error:
         raise ValueError(f"claim must be a guarantee; got {validate.short(claim)}: {error}") from error
-    return _spent(each, claim.trust, rounds, delta)
+    return spent_on(each, claim.trust, rounds, delta)
 
 
-def _spent(each: Budget, trust: str, rounds: int, delta: float | None) -> Budget:
-    rounds = validate.size("rounds", rounds, 1, _MOST)
+def spent_on(each: Budget, trust: str, rounds: int, delta: float | None) -> Budget:
+    """``spent`` for a guarantee, and who is trusted."""
+    rounds = validate.size("rounds", rounds, 1, MOST)
     if trust != "local":  # one noisy release covers all rounds of a run
         if delta is not None:
             raise ValueError(f"delta must be left out under central privacy, where it follows from the rounds; got {delta!r}")
@@ -223,78 +236,13 @@ def _spent(each: Budget, trust: str, rounds: int, delta: float | None) -> Budget
 
 
 def _many(each: Budget, rounds: int, delta: float) -> Budget:
-    """By concentrated privacy, where there are too many rounds for the exact sum; epsilons only."""
-    if each.delta:
-        raise ValueError(f"rounds must be at most {calibrate.MOST_QUERIES} for a claim with a delta; got {rounds}")
-    by_rho = of_concentrated(rounds * concentrated_pure(each.epsilon), delta)
-    return Budget(min(by_rho.epsilon, rounds * each.epsilon), delta)
+    """By concentrated privacy, where there are too many rounds for the exact sum.
 
-
-LEVELS = ("claim", "guaranteed_epsilon", "guaranteed_delta", "user_epsilon", "user_delta")
-SAID = ("status", "trust", "relation", "sensitivity", "flaw")
-"""What a claim says beside its privacy level."""
-
-
-def _said(claims: dict[str, list[dict[str, Any]]], point: xr.DataArray) -> dict[str, Any]:
-    """The claim of a policy at a grid point."""
-    for claim in claims.get(str(point["policy"].item()), []):
-        if all(_same(point.coords[axis].item(), value) for axis, value in claim["at"].items() if axis in point.coords):
-            return claim
-    raise ValueError(f"dataset must keep the names of its policies and grid; {point['policy'].item()!r} has no claim")
-
-
-def _same(label: Any, value: Any) -> bool:
-    return str(label) == str(value) or (isinstance(value, float | int) and isinstance(label, float | int) and label == value)
-
-
-def _spent_at(each: Budget, trust: str, rounds: int, delta: float | None) -> Budget:
-    """``_spent``; infinite at a delta below what the rounds' own add up to."""
-    local = delta if trust == "local" else None
-    if local is not None and local < -math.expm1(rounds * math.log1p(-each.delta)) * (1 - 1e-12):
-        return Budget(math.inf, local)
-    return _spent(each, trust, rounds, local)
-
-
-def table(dataset: xr.Dataset, *, rounds: int = 1, delta: float | None = None) -> pd.DataFrame:
-    """The privacy table of a study: a row for each policy and grid point.
-
-    Its columns: the policy and the grid axes; ``claim``, as the legends have it; ``guaranteed_epsilon`` and ``guaranteed_delta``, of one
-    round of one user, NaN where there is no guarantee; ``user_epsilon`` and ``user_delta``, what is ``spent`` on a user who takes part in
-    ``rounds`` rounds, infinite where the claim alone says nothing at this delta; ``status``, sound, calibrated, paper or non-private;
-    ``trust``, local, agent, central, joint or none; ``relation``, who are neighbours; ``sensitivity``, what the noise is scaled to;
-    ``flaw``, why there is no guarantee. For a federated policy a user is the one whose reward an agent gets in a round.
-    A grid axis named like one of these columns is marked as one.
-
-    Args:
-      dataset: what ``run`` returned, or a part of it.
-      rounds: in which the user takes part, at least 1.
-      delta: of all rounds together, for the policies under local privacy; by default epsilons and deltas add up.
-
-    Raises:
-      ValueError: if an argument is out of range, or the dataset is not one of a study.
+    A release is no worse than one that gives everything away with probability delta and is epsilon-private otherwise (Kairouz, Oh,
+    Viswanath 2015): of the delta of all, the epsilons have what theirs do not use up.
     """
-    if not isinstance(dataset, xr.Dataset) or "claims" not in dataset.attrs or not {"guaranteed_epsilon", "policy"} <= set(dataset.coords):
-        raise ValueError(f"dataset must be what run returned, with its attributes and coordinates; got {validate.short(dataset)}")
-    rounds = validate.size("rounds", rounds, 1, _MOST)
-    if delta is not None:
-        validate.scalar("delta", delta, "at least 0 and below 1", lambda d: 0 <= d < 1)
-    claims, labels, rows = json.loads(dataset.attrs["claims"]), dataset["claim"], []
-    axes = [str(d) for d in labels.dims if d != "policy"]
-    for place in np.ndindex(labels.shape):
-        point = labels[place]
-        said = _said(claims, point)
-        each = Budget(float(point["guaranteed_epsilon"]), float(point["guaranteed_delta"]))
-        user = each if math.isnan(each.epsilon) else _spent_at(each, said["trust"], rounds, delta)
-        rows.append(
-            {
-                "policy": str(point["policy"].item()),
-                **{f"{axis} (grid)" if axis in (*SAID, *LEVELS) else axis: point[axis].item() for axis in axes},
-                "claim": str(point.item()),
-                "guaranteed_epsilon": each.epsilon,
-                "guaranteed_delta": each.delta,
-                "user_epsilon": user.epsilon,
-                "user_delta": user.delta,
-                **{name: said[name] for name in SAID},
-            }
-        )
-    return pd.DataFrame(rows)
+    validate.scalar("delta", delta, "at least 0 and below 1", lambda d: 0 <= d < 1)
+    _check_covered(each, rounds, delta)
+    left = -math.expm1(math.log1p(-delta) - rounds * math.log1p(-each.delta))
+    by_rho = of_concentrated(rounds * concentrated_pure(each.epsilon), left).epsilon if left > 0 else math.inf
+    return Budget(min(by_rho, rounds * each.epsilon), float(delta))

@@ -47,6 +47,14 @@ def test_more_slack_buys_a_smaller_epsilon():
         assert calibrate.composed_delta(200, 0.2, level) <= delta * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("own", [0.0, 1e-9])
+def test_what_is_said_of_more_rounds_than_can_be_summed_is_a_little_more(own):
+    each = Budget(0.01, own)
+    exact, loose = ledger.composed(each, calibrate.MOST_QUERIES, 1e-4), ledger._many(each, calibrate.MOST_QUERIES, 1e-4)
+    assert exact.epsilon <= loose.epsilon <= 1.1 * exact.epsilon
+    assert loose.delta == 1e-4
+
+
 def test_less_delta_than_the_releases_have_is_refused():
     with pytest.raises(ValueError, match="delta must be at least 0"):
         ledger.composed(Budget(0.5, 1e-3), 10, 1e-3)
@@ -96,6 +104,11 @@ def test_what_is_spent_on_a_user_who_comes_again():
     assert spent(local, 10**6, delta=1e-5).epsilon <= 10**6 * 0.5
     small = Claim(**SOUND, trust="local", epsilon=1e-3)
     assert spent(small, 10**6, delta=1e-5).epsilon == pytest.approx(ledger.of_concentrated(10**6 * 0.5e-6, 1e-5).epsilon)
+    many = Claim(**SOUND, trust="local", epsilon=1e-3, delta=1e-12)
+    assert spent(many, 10**6, delta=1e-5).epsilon == pytest.approx(ledger.of_concentrated(10**6 * 0.5e-6, 9e-6).epsilon, rel=1e-5)
+    assert spent(many, 10**6, delta=1e-6).epsilon > spent(many, 10**6, delta=1e-5).epsilon
+    with pytest.raises(ValueError, match="delta must be at least 1e-06, what the deltas of 1000000 releases add up to"):
+        spent(many, 10**6, delta=1e-7)
     with pytest.raises(ValueError, match="delta must be left out under central privacy"):
         spent(central, 8, delta=1e-5)
 
@@ -204,3 +217,6 @@ def test_a_delta_below_that_of_a_policy_is_infinite_for_it_alone(dataset):
     frame = table(dataset, rounds=5, delta=1e-6).set_index(["policy", "epsilon"])
     assert frame.loc[("normal", 1.0), "user_epsilon"] == math.inf
     assert frame.loc[("local", 1.0), "user_epsilon"] < 5.0
+    many = table(dataset, rounds=10**6, delta=0.5).set_index(["policy", "epsilon"])
+    assert many.loc[("normal", 1.0), "user_epsilon"] == math.inf
+    assert many.loc[("local", 1.0), "user_epsilon"] <= 10**6
