@@ -108,6 +108,7 @@ AGENTS = ARMS._replace(  # list_len stands for the number of agents
         "several agents": (4, 3, {"linear": problems.linear(4), "zero": np.zeros(4), "one": np.ones(4)}),
     },
     only_one=lambda num_items, list_len: num_items == 1,
+    size=(4, 3),  # that of an edge, whose compilation they share
     counts=False,
 )
 
