@@ -89,7 +89,7 @@ def run(
                 stack.enter_context(contextlib.closing(Store(store, study, digests, shapes, repair=repair))) if store is not None else None
             )
             tables = {name: (disk.read(name) if disk else {}) or jobs.empty(study, plan) for name, plan in study.plans.items()}
-            waiting = _in_turn(study, tables, disk, rehearsals, workers.count, max_tile)
+            waiting = _in_turn(tables, disk, rehearsals, workers.count, max_tile)
             bar = stack.enter_context(_Progress(waiting, study.rounds[-1], enabled=progress))
             bar.describe("running" if workers.here else "waiting for workers")
             _run_missing(waiting, study, tables, disk, workers, bar)
@@ -134,7 +134,6 @@ def _memory() -> int | None:
 
 
 def _in_turn(
-    study: Study,
     tables: Mapping[str, Table],
     disk: Store | None,
     rehearsals: Mapping[str, rehearsal.Rehearsal],

@@ -6,17 +6,12 @@ import optax
 from jax import Array
 
 from jaxbandits import validate
-from jaxbandits.domains.interface import MOST_DIM, ROUNDING, Barrier, Domain
+from jaxbandits.domains.interface import BISECTIONS, MOST_DIM, ROUNDING, Barrier, Domain
 from jaxbandits.engine import lanes, linalg
 from jaxbandits.recipes import remembered
 
-inverse_root = lanes.lanes_last(linalg.inverse_root)
-
 _MOST = np.float32(1e12)
 """A gradient beyond this leads to the side of the ball whatever it is."""
-
-_STEPS = 32
-"""Of a bisection: float32 has no more digits."""
 
 
 @remembered
@@ -43,14 +38,14 @@ def ball(*, dim: int, radius: float = 1.0) -> Domain:
         size, inner = linalg.dot(point, point), linalg.dot(point, u)
         room = jnp.maximum(square - size, np.float32(1e-6) * square)
         bend = 2.0 / room + ridge  # the eigenvalue of R'' + ridge I across the point; along it there is more
-        across, along = inverse_root(bend), inverse_root(bend + 4.0 * size / (room * room))
+        across, along = linalg.inverse_root_each(bend), linalg.inverse_root_each(bend + 4.0 * size / (room * room))
         return applied(u, point, across, along, inner, size), applied(u, point, 1.0 / across, 1.0 / along, inner, size)
 
     @lanes.elementwise
     def length(g, q):
         """The s in [0, radius) with q s + 2 s / (radius^2 - s^2) = g: bisection from the solution at q = 0, which is not below."""
         low, high = jnp.zeros_like(g), g * square / (1.0 + jnp.sqrt(1.0 + g * g * square))
-        for _ in range(_STEPS):
+        for _ in range(BISECTIONS):
             s = 0.5 * (low + high)
             above = q * s + 2.0 * s / jnp.maximum(square - s * s, np.float32(1e-30)) > g
             low, high = jnp.where(above, low, s), jnp.where(above, s, high)

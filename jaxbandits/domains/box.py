@@ -6,11 +6,9 @@ import optax
 from jax import Array
 
 from jaxbandits import validate
-from jaxbandits.domains.interface import MOST_DIM, ROUNDING, Barrier, Domain
+from jaxbandits.domains.interface import BISECTIONS, MOST_DIM, ROUNDING, Barrier, Domain
 from jaxbandits.engine import lanes
 from jaxbandits.recipes import remembered
-
-_STEPS = 32
 
 
 @remembered
@@ -46,7 +44,7 @@ def box(*, dim: int, low: float = -1.0, high: float = 1.0) -> Domain:
     @lanes.elementwise
     def minimum(g, q):
         under, over = jnp.full_like(g, least), jnp.full_like(g, most)
-        for _ in range(_STEPS):
+        for _ in range(BISECTIONS):
             y = 0.5 * (under + over)
             rising = g + q * y - 1.0 / jnp.maximum(y - least, closest) + 1.0 / jnp.maximum(most - y, closest) > 0
             under, over = jnp.where(rising, under, y), jnp.where(rising, y, over)

@@ -59,6 +59,9 @@ class Domain(NamedTuple):
         return reduced(self)
 
 
+BISECTIONS = 32
+"""Of an interval: float32 has no more digits."""
+
 ROUNDING = 1e-5
 """How far, relative to the set, float32 may put a point outside."""
 

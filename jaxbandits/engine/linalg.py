@@ -161,7 +161,8 @@ def rows_normalised(table: Array) -> Array:
     return _rows_helper(table)
 
 
-_inverse_root = lanes_last(inverse_root)
+inverse_root_each = lanes_last(inverse_root)
+"""``inverse_root`` in the code of one lane."""
 
 
 @elementwise
@@ -184,7 +185,7 @@ def along(point: Array, direction: Array, distance: Array) -> Array:
 
 def normalised(x: Array) -> Array:
     """The vector at length 1; 0 stays 0. x: [dim]."""
-    return scaled(x, _inverse_root(dot(x, x)))
+    return scaled(x, inverse_root_each(dot(x, x)))
 
 
 @elementwise
@@ -204,4 +205,4 @@ def within(x: Array, radius: float | Array = 1.0) -> Array:
     """The nearest vector of a ball about 0. x: [dim]; radius: (). Coordinates that are no numbers, or above 1e15, count as 0."""
     x = _bounded(x)
     square = dot(x, x)
-    return _cut(x, square, _inverse_root(square), jnp.asarray(radius, jnp.float32))
+    return _cut(x, square, inverse_root_each(square), jnp.asarray(radius, jnp.float32))

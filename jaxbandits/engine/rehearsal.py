@@ -15,7 +15,7 @@ from jaxbandits.core import Draws, Problem, Round
 from jaxbandits.engine import leap
 from jaxbandits.engine.draws import GENERATOR
 from jaxbandits.engine.fence import unfenced
-from jaxbandits.engine.scan import CHUNK, Lanes, Program, first_lane
+from jaxbandits.engine.scan import CHUNK, Lanes, Parameters, Program, first_lane
 from jaxbandits.identity import fingerprint
 
 Shape = tuple[int, ...]
@@ -101,10 +101,7 @@ def _rehearse(program: Program, lanes: Lanes) -> Rehearsal:
     problem, policy = first_lane(program.problem, lanes.problem), first_lane(program.policy, lanes.policy)
     if policy.claim.status == "sound" and policy.claim.trust == "local" and not policy.device_draws:
         raise ValueError("a policy that claims local privacy must have device draws; what it sends has no noise")
-    of_problem, of_policy = (
-        {name: jax.ShapeDtypeStruct(value.shape[:-1], jnp.float32) for name, value in swept.items()}
-        for swept in (lanes.problem, lanes.policy)
-    )
+    of_problem, of_policy = _swept(lanes.problem), _swept(lanes.policy)
     trace = _Tracer()
 
     def ask(name: str, *args: Any) -> Any:
@@ -145,6 +142,11 @@ def _rehearse(program: Program, lanes: Lanes) -> Rehearsal:
     return Rehearsal(kept + 4 * words, shapes, trace.digest())
 
 
+def _swept(arguments: Parameters) -> dict[str, Any]:
+    """The shapes and types of swept arguments of one lane."""
+    return {name: jax.ShapeDtypeStruct(value.shape[:-1], jnp.float32) for name, value in arguments.items()}
+
+
 def _words(*groups: Draws) -> int:
     return sum(draw.words for group in groups for draw in group.values())
 
@@ -157,10 +159,7 @@ def _rehearse_stretch(trace: _Tracer, program: Program, lanes: Lanes, instance: 
         def one(problem_args, policy_args, *rest):
             return function(*leap.halves(program.problem(**problem_args), program.policy(**policy_args)), *rest)
 
-        first = [
-            {name: jax.ShapeDtypeStruct(v.shape[:-1], jnp.float32) for name, v in swept.items()} for swept in (lanes.problem, lanes.policy)
-        ]
-        return trace(name, one, *first, *args)
+        return trace(name, one, _swept(lanes.problem), _swept(lanes.policy), *args)
 
     users, server = _numbers(trace, problem.draws), _numbers(trace, policy.draws)
     state = both("stretches.init", lambda problem, policy, preview: policy.init(preview), preview)

@@ -46,6 +46,11 @@ class Keeping(NamedTuple):
         return lanes.when(self.stale(t), everything, kept, release.total, release.counts, t, *self.given)
 
 
+def kept_tail(counter: Counter) -> Keeping:
+    """The tail of a counter's noise at scale 1 and 1 - t^-3, t rounded up to 7 binary digits."""
+    return Keeping(costly=lambda total, counts, t: counter.tail(counts, indices.tail_log(t)), given=(), stale=indices.tail_stale)
+
+
 class Index(NamedTuple):
     """An index of what a counter released.
 
@@ -88,6 +93,12 @@ def clipped_mean(total: Array, counts: Array) -> Array:
     return jnp.clip(total * root * root, 0.0, 1.0)
 
 
+def raised_mean(release: Release, t: Array, epsilon: ArrayLike, constant: float) -> Array:
+    """The mean plus ``constant`` log t / (epsilon n), what a draw of Lap(1 / epsilon) in a sum of n seldom exceeds, in [0, 1]."""
+    raised = lanes.elementwise(lambda total, log_t, inverse_epsilon: total + constant * log_t * inverse_epsilon)
+    return clipped_mean(raised(release.total, indices.log_round(t), 1.0 / single(epsilon)), release.counts)
+
+
 def private_kl_index(total: Array, counts: Array, t: Array, epsilon: Array, exploration: Callable[[Array], Array]) -> Array:
     """max{q: count d(mean, q) <= exploration(t)}, d the divergence of ``policies.divergence``."""
     root = indices.inverse_root(counts)
@@ -104,8 +115,13 @@ def kl_ucb(epsilon: ArrayLike, exploration: Callable[[Array], Array], refresh_ev
     return Index(upper=lambda release, kept, t: kept, keeping=keeping)
 
 
-def newest_batch_ucb(epsilon: ArrayLike, constant: float = 3.1) -> Index:
+ADAP_CONSTANT = 3.1
+"""The exploration constant a of AdaP-UCB in its paper's experiments; its bounds need a > 3."""
+
+
+def newest_batch_ucb(epsilon: ArrayLike) -> Index:
     """Mean + sqrt(a log(2t) / (2h)) + a log t / (epsilon h) for the newest batch, of h entries: the index of AdaP-UCB, a = 3.1."""
+    constant = ADAP_CONSTANT
 
     @lanes.elementwise
     def upper(total, size, log_t, inverse_epsilon):

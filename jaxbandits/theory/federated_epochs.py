@@ -71,7 +71,7 @@ def gap_guesses(num_comm_rounds: float | None, smallest_gap: float | None, horiz
     return smallest ** (r[: round(num_comm_rounds)] / num_comm_rounds)
 
 
-def _held_by_float32(counts: np.ndarray) -> np.ndarray:
+def held_by_float32(counts: np.ndarray) -> np.ndarray:
     """Whole numbers, rounded up to what float32 holds."""
     single = counts.astype(np.float32)
     return np.where(single < counts, np.nextafter(single, np.float32(np.inf)), single).astype(np.float64)
@@ -111,7 +111,7 @@ def epochs(
     wanted = np.ceil(np.minimum(np.maximum(by_sampling, by_noise), _LONGEST))
     lengths, reached = np.zeros(MOST_EPOCHS + 1), 0.0
     for i, total in enumerate(wanted):
-        lengths[i] = _held_by_float32(np.asarray(max(total - reached, 1.0) if accumulate else total))
+        lengths[i] = held_by_float32(np.asarray(max(total - reached, 1.0) if accumulate else total))
         reached = min(reached + lengths[i], _LONGEST)
     used = (np.cumsum(lengths) if accumulate else lengths)[: len(guesses)]
     radii = np.zeros(MOST_EPOCHS + 1)

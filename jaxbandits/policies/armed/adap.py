@@ -9,20 +9,16 @@ from jax.typing import ArrayLike
 
 from jaxbandits import validate
 from jaxbandits.core import Policy
-from jaxbandits.engine import lanes
 from jaxbandits.mechanisms import counters
 from jaxbandits.policies import central
 from jaxbandits.policies import index as indices
 from jaxbandits.policies.armed.assemble import released_policy
 
-CONSTANT = 3.1
-"""The exploration constant a of the paper's experiments; its bounds need a > 3."""
-
 
 def _policy(num_arms, epsilon, index) -> Policy:
     num_arms = validate.size("num_arms", num_arms, 1, validate.MOST_ITEMS)
     streams = counters.forgetting(num_streams=num_arms, epsilon=epsilon, next_size=counters.adaptive_size)
-    return released_policy(num_arms=num_arms, counter=streams, index=index, episodes=True)
+    return released_policy(counter=streams, index=index, episodes=True)
 
 
 def adap_ucb(*, num_arms: int, epsilon: ArrayLike) -> Policy:
@@ -39,7 +35,7 @@ def adap_ucb(*, num_arms: int, epsilon: ArrayLike) -> Policy:
       ValueError: if an argument is out of range.
     """
     validate.epsilon(epsilon)
-    upper = central.newest_batch_ucb(epsilon, CONSTANT).upper
+    upper = central.newest_batch_ucb(epsilon).upper
     return _policy(num_arms, epsilon, lambda release, t, z: upper(release, None, t))
 
 
@@ -57,11 +53,9 @@ def adap_kl_ucb(*, num_arms: int, epsilon: ArrayLike) -> Policy:
       ValueError: if an argument is out of range.
     """
     validate.epsilon(epsilon)
-    raised = lanes.elementwise(lambda total, log_t, inverse_epsilon: total + CONSTANT * log_t * inverse_epsilon)
 
     def index(release, t, z):
-        log_t, root = indices.log_round(t), indices.inverse_root(release.counts)
-        mean = central.clipped_mean(raised(release.total, log_t, 1.0 / central.single(epsilon)), release.counts)
-        return indices.kl_ucb(mean, root * root, CONSTANT * log_t)
+        root, mean = indices.inverse_root(release.counts), central.raised_mean(release, t, epsilon, central.ADAP_CONSTANT)
+        return indices.kl_ucb(mean, root * root, central.ADAP_CONSTANT * indices.log_round(t))
 
     return _policy(num_arms, epsilon, index)

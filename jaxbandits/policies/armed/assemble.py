@@ -32,12 +32,11 @@ class ArmedState(NamedTuple):
 
 
 def released_policy(
-    *, num_arms: int, counter: Counter, index: ReleaseIndex, episodes: bool = False, more_draws: Mapping[str, Any] | None = None
+    *, counter: Counter, index: ReleaseIndex, episodes: bool = False, more_draws: Mapping[str, Any] | None = None
 ) -> Policy:
     """A policy that pulls the arm of the largest index of what the counter has released.
 
     Args:
-      num_arms: number of arms.
       counter: one stream an arm.
       index: see ``ReleaseIndex``.
       episodes: whether an arm, once chosen, is pulled until its batch is full.

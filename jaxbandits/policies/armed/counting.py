@@ -43,7 +43,6 @@ def _mishra_thakurta(num_arms, epsilon, horizon, tail_prob, share) -> Policy:
     streams = counters.binary(num_streams=num_arms, horizon=horizon, epsilon=epsilon / share(num_arms))
     radius = central.single(share(num_arms) * log_t**2 * (jnp.log(num_arms * horizon * log_t) - jnp.log(tail_prob)) / epsilon)
     policy = released_policy(
-        num_arms=num_arms,
         counter=streams,
         index=lambda release, t, z: _upper(release.total, release.counts, radius, _sampling(t)),
     )
@@ -116,7 +115,7 @@ def dp_ucb_bound(*, num_arms: int, epsilon: ArrayLike) -> Policy:
         wide = radius(release.counts, indices.log_round(t), central.single(streams.scale))
         return _upper(release.total, release.counts, wide, _sampling(t))
 
-    return released_policy(num_arms=num_arms, counter=streams, index=index)
+    return released_policy(counter=streams, index=index)
 
 
 class EvenState(NamedTuple):

@@ -25,7 +25,7 @@ from jaxbandits.policies.divergence import private_kl
 def _policy(num_arms, epsilon, index) -> Policy:
     num_arms = validate.size("num_arms", num_arms, 1, validate.MOST_ITEMS)
     streams = counters.accumulating(num_streams=num_arms, epsilon=epsilon)
-    return released_policy(num_arms=num_arms, counter=streams, index=index, episodes=True)
+    return released_policy(counter=streams, index=index, episodes=True)
 
 
 def dp_kl_ucb(*, num_arms: int, epsilon: ArrayLike, exploration: Callable[[Array], Array] = indices.exploration) -> Policy:

@@ -17,6 +17,7 @@ from jaxbandits.core import Claim, Policy
 from jaxbandits.engine import draws, lanes
 from jaxbandits.policies import central
 from jaxbandits.policies.armed.assemble import ONE_REWARD
+from jaxbandits.theory.federated_epochs import held_by_float32
 
 _EPOCHS = 16
 """More epochs than any run reaches: the first takes over 100 pulls of an arm, and each four times as many as the one before."""
@@ -40,9 +41,7 @@ def epoch_lengths(num_arms: int, epsilon: float, horizon: int) -> np.ndarray:
     accuracy, log_arms = 2.0**-e, np.log(left * e**2.0 * horizon)
     by_sampling = 32.0 * (np.log(8.0) + log_arms) / accuracy**2
     by_noise = 8.0 * (np.log(4.0) + log_arms) / (epsilon * accuracy)
-    exact = np.ceil(np.minimum(np.maximum(by_sampling, by_noise), 2.0**30)) + 1.0
-    single = exact.astype(np.float32)
-    return np.where(single < exact, np.nextafter(single, np.float32(np.inf)), single).astype(np.float64)
+    return held_by_float32(np.ceil(np.minimum(np.maximum(by_sampling, by_noise), 2.0**30)) + 1.0)
 
 
 def dp_se(*, num_arms: int, epsilon: ArrayLike, horizon: int, lengths: ArrayLike | None = None) -> Policy:

@@ -42,12 +42,8 @@ def beta_log_odds(first: Array, second: Array, normals: Array, uniforms: Array) 
 
 def _policy(num_arms, epsilon, index, more_draws=None) -> Policy:
     num_arms = validate.size("num_arms", num_arms, 1, validate.MOST_ITEMS)
-    return released_policy(
-        num_arms=num_arms,
-        counter=counters.forgetting(num_streams=num_arms, epsilon=epsilon),
-        index=index,
-        more_draws=more_draws,
-    )
+    streams = counters.forgetting(num_streams=num_arms, epsilon=epsilon)
+    return released_policy(counter=streams, index=index, more_draws=more_draws)
 
 
 def lazy_ucb(*, num_arms: int, epsilon: ArrayLike) -> Policy:
@@ -92,11 +88,9 @@ def lazy_dp_ts(*, num_arms: int, epsilon: ArrayLike) -> Policy:
     """
     validate.epsilon(epsilon)
     num_arms = validate.size("num_arms", num_arms, 1, validate.MOST_ITEMS)
-    raised = lanes.elementwise(lambda total, log_t, inverse_epsilon: total + 3.0 * log_t * inverse_epsilon)
 
     def index(release, t, z):
-        total = raised(release.total, indices.log_round(t), 1.0 / central.single(epsilon))
-        mean, size = central.clipped_mean(total, release.counts), release.counts.astype(jnp.float32)
+        mean, size = central.raised_mean(release, t, epsilon, 3.0), release.counts.astype(jnp.float32)
         return beta_log_odds(mean * size + 1.0, (1.0 - mean) * size + 1.0, z["normal"], z["uniform"])
 
     shape = (TRIES, 2, num_arms)

@@ -83,7 +83,7 @@ def all_dp_ucb1(
         upper = (clicked + width * n * indices.inverse_root(count) + scale * kept) / jnp.where(examined > 0.0, examined, 1.0)
         return jnp.where((count > 0) & (examined > 0.0), upper, indices.unseen(count))
 
-    tails = central.Keeping(costly=lambda total, counts, t: clicks.tail(counts, indices.tail_log(t)), given=(), stale=indices.tail_stale)
+    tails = central.kept_tail(clicks)
 
     def init(preview):
         examined = examinations.init() if several else None

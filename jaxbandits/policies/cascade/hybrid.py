@@ -50,7 +50,6 @@ def _policy(
     list_len: int,
     epsilon: ArrayLike,
     noise_scale: ArrayLike,
-    radius_scale: ArrayLike,
     radius: central.Index,
 ) -> Policy:
     """``radius`` is the noise radius times the count."""
@@ -133,7 +132,6 @@ def hybrid_ucb(
         list_len=list_len,
         epsilon=epsilon,
         noise_scale=noise_scale,
-        radius_scale=radius_scale,
         radius=central.Index(upper=radius),
     )
 
@@ -175,7 +173,6 @@ def hybrid_ucb_by_count(
         list_len=list_len,
         epsilon=epsilon,
         noise_scale=noise_scale,
-        radius_scale=radius_scale,
         radius=central.Index(upper=lambda release, kept, t: grown(release.counts, indices.log_round(t), central.single(factor))),
     )
 
@@ -199,16 +196,14 @@ def hybrid_ucb_calibrated(
       ValueError: if an argument is out of range.
     """
     num_items, list_len = _checked(num_items, list_len, epsilon, 1.0, radius_scale)
-    tail = counters.hybrid(num_streams=num_items, epsilon=1.0).tail
+    keeping = central.kept_tail(counters.hybrid(num_streams=num_items, epsilon=1.0))
     scaled = lanes.elementwise(lambda kept, factor: factor * kept)
     factor = central.single(radius_scale * num_items / epsilon)
-    keeping = central.Keeping(costly=lambda total, entries, t: tail(entries, indices.tail_log(t)), given=(), stale=indices.tail_stale)
     return _policy(
         "calibrated",
         num_items=num_items,
         list_len=list_len,
         epsilon=epsilon,
         noise_scale=noise_scale,
-        radius_scale=radius_scale,
         radius=central.Index(upper=lambda release, kept, t: scaled(kept, factor), keeping=keeping),
     )
