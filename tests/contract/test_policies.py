@@ -68,6 +68,24 @@ def test_docstring_says_what_it_takes_and_raises(factory):
 
 
 @EVERY
+def test_docstring_says_the_guarantee_that_is_claimed(factory):
+    claim = build(factory, 6, 3).claim
+    if claim.status == "sound":
+        level = "(epsilon, delta)" if takes(factory, "delta") else "epsilon"
+        assert f"{level}-{'LDP' if claim.trust == 'local' else 'DP'}" in " ".join(inspect.getdoc(factory).split())
+
+
+@EVERY
+def test_noise_is_drawn_where_the_claim_says(factory):
+    """On the device under local privacy, and by whoever is trusted under another; of nobody where nothing is claimed."""
+    policy = build(factory, 6, 3)
+    assert bool(policy.device_draws) == (policy.claim.trust == "local")
+    if policy.claim.trust in ("central", "agent"):
+        assert policy.server_draws
+        assert policy.released is not None, "what the noise has let out is what an audit looks at"
+
+
+@EVERY
 def test_sizes_are_checked(factory):
     for num_items, list_len, named in family(factory).bad_sizes:
         with pytest.raises(ValueError, match=named):
@@ -139,6 +157,16 @@ def test_state_keeps_its_shapes_and_types(factory):
     kinds = [jax.tree.map(lambda x: (x.shape, x.dtype), tree) for tree in (state, after)]
     assert kinds[0] == kinds[1]
     assert type(state) is type(after)
+
+
+@EVERY
+def test_settling_changes_no_decision(factory):
+    policy, _, _, after = first_round(factory)
+    if policy.settle is not None:
+        settled = policy.settle(after)
+        assert jax.tree.map(lambda x: (x.shape, x.dtype), settled) == jax.tree.map(lambda x: (x.shape, x.dtype), after)
+        actions = [policy.act(state, family(factory).round(6, 3), numbers(policy.server_draws)) for state in (after, settled)]
+        np.testing.assert_allclose(*actions, rtol=1e-6)
 
 
 @EVERY
@@ -220,15 +248,36 @@ def test_horizon_of_one(factory):
         assert np.isfinite(regret).all()
 
 
+SEEDS = 2000
+
+
+@functools.cache
+def turned(factory):
+    """Regret of many seeds with the good items first and last; once for all tests that look at it."""
+    played = family(factory)
+    return regrets(factory, *played.size, played.turned(*played.size), SEEDS, [1, 3, 30], [1.0])
+
+
+@EVERY
+def test_seeds_are_independent(factory):
+    """Of a seed and the next, regrets are not correlated: 4 standard errors."""
+    if family(factory).turned is None:
+        return
+    last = turned(factory).isel(round=-1).transpose("seed", ...).values.reshape(SEEDS, -1)
+    for values in last.T:
+        if np.ptp(values) > 0:
+            assert abs(np.corrcoef(values[:-1], values[1:])[0, 1]) <= 4 / np.sqrt(SEEDS)
+
+
 @EVERY
 def test_the_order_carries_no_information(factory):
     """The good items first or last: mean regret agrees, early on too, where most indices are tied."""
     played = family(factory)
     if played.turned is None:
         return
-    regret = regrets(factory, *played.size, played.turned(*played.size), 2000, [1, 3, 30], [1.0])
+    regret = turned(factory)
     # The two share their seeds, so the pairs are not independent; the law of the difference is what its spread says.
     values = dict(zip(("first", "last"), (regret.isel({played.axis: i}) for i in range(2)), strict=True))
     difference = values["first"] - values["last"]
-    error = difference.std("seed") / np.sqrt(2000)
+    error = difference.std("seed") / np.sqrt(SEEDS)
     assert (abs(difference.mean("seed")) <= 4 * error + 1e-6).all()
