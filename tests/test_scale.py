@@ -22,7 +22,7 @@ def study(seeds, epsilons=(0.25, 1.0, 4.0, 16.0), horizon=40, checkpoints=(10, 4
     )
 
 
-def test_a_quarter_of_a_million_lanes(tmp_path):
+def test_a_quarter_of_a_million_lanes():
     made = study(65_536)
     many = run(made, progress=False)["regret"].values[0]
     assert many.shape == (4, 65_536, 2)

@@ -221,7 +221,7 @@ def test_a_program_is_unpacked_once(whole):
     assert workers._unpacked.cache_info().hits == 6
 
 
-def test_an_executor_that_does_not_tell_its_workers_is_not_flooded(monkeypatch):
+def test_an_executor_that_does_not_tell_its_workers_is_not_flooded():
     waiting, most = [], []
 
     class Slow(Faulty):

@@ -12,7 +12,6 @@ a round sends is clipped first where the policy is a sound one.
 import math
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import log_ndtr, ndtr
 
 INFINITY = math.inf
@@ -23,32 +22,6 @@ INFINITY = math.inf
 def joint_sensitivity(bound):
     """Of (upper triangle of x x', y x) in the Euclidean norm, for x in the unit ball and |y| <= bound, from dimension 2 on."""
     return math.sqrt(2) * (1 + bound**2 / 2) if bound**2 <= 2 else 2 * bound
-
-
-def record(x, y):
-    """What one round reveals, as one vector: the upper triangle of x x', diagonal included, and y x."""
-    dim = len(x)
-    return np.array([x[i] * x[j] for i in range(dim) for j in range(i, dim)] + [y * x[i] for i in range(dim)])
-
-
-def joint_sensitivity_numeric(bound, dim=2, starts=40, seed=0):
-    """The same, by maximisation of the distance between two records from many random starts."""
-    rng = np.random.default_rng(seed)
-
-    def split(z):
-        a, b = z[:dim], z[dim : 2 * dim]
-        a, b = a / max(1.0, np.linalg.norm(a)), b / max(1.0, np.linalg.norm(b))
-        return a, b, bound * math.sin(z[2 * dim]), bound * math.sin(z[2 * dim + 1])
-
-    def negative(z):
-        a, b, y_a, y_b = split(z)
-        return -float(np.sum((record(a, y_a) - record(b, y_b)) ** 2))
-
-    best = 0.0
-    for _ in range(starts):
-        found = minimize(negative, 1.5 * rng.standard_normal(2 * dim + 2), method="BFGS")
-        best = max(best, -found.fun)
-    return math.sqrt(best)
 
 
 def excess(s, epsilon):
