@@ -1,13 +1,36 @@
-"""Bandit algorithms under differential privacy, simulated by the thousand."""
+"""Bandit algorithms under differential privacy, simulated by the thousand.
+
+The README says how to start. What is public is what ``__all__`` names, here and in the modules named here, and what a module without one
+defines without an underscore. The pages of ``policies`` have the algorithms; ``mechanisms`` and ``problems`` say by example how to add
+your own.
+"""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jaxbandits import domains, links, mechanisms, metrics, networks, oracles, policies, privacy, problems, stats, tables, theory
+from jaxbandits import (
+    core,
+    domains,
+    engine,
+    links,
+    mechanisms,
+    metrics,
+    networks,
+    oracles,
+    policies,
+    privacy,
+    problems,
+    stats,
+    tables,
+    theory,
+)
 from jaxbandits.core import Claim, Draw, Policy, Problem, Round
 from jaxbandits.precision import run_to_precision
 from jaxbandits.run import run
 from jaxbandits.study import Study, linear_checkpoints, log_checkpoints
+
+if TYPE_CHECKING:
+    from jaxbandits import plot
 
 __all__ = [
     "Claim",
@@ -16,7 +39,9 @@ __all__ = [
     "Problem",
     "Round",
     "Study",
+    "core",
     "domains",
+    "engine",
     "linear_checkpoints",
     "links",
     "log_checkpoints",
@@ -24,6 +49,7 @@ __all__ = [
     "metrics",
     "networks",
     "oracles",
+    "plot",
     "policies",
     "privacy",
     "problems",

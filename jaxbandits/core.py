@@ -25,11 +25,13 @@ PyTree = Any
 
 
 class Draw(NamedTuple):
-    """One declared random quantity of a round.
+    """One declared random quantity of a round. ``engine.draws`` makes them: ``draws.uniform((3,))``, ``laplace``, ``normal``, ``bits``.
 
-    ``law`` turns ``words`` uniform 32-bit words into the values, on axis 0: uint32[words, ...] -> [size, ...] with size the
-    product of ``shape``. Trailing axes are carried along. A law is a pure function, so a reference implementation can be fed
-    the same values.
+    Attributes:
+      law: turns ``words`` uniform 32-bit words into the values, on axis 0: uint32[words, ...] -> [size, ...] with size the product of
+        ``shape``. Trailing axes are carried along. A law is a pure function, so a reference implementation can be fed the same values.
+      shape: of the numbers of one lane.
+      words: how many 32-bit words they take.
     """
 
     law: Callable[[Array], Array]
@@ -56,7 +58,12 @@ class Round(NamedTuple):
 
 
 class ActionKind(NamedTuple):
-    """What an action looks like: its shape, and its type by name."""
+    """What an action looks like.
+
+    Attributes:
+      shape: of the action.
+      dtype: its type, by name.
+    """
 
     shape: tuple[int, ...]
     dtype: str

@@ -50,6 +50,9 @@ class Link(NamedTuple):
 def check(link: Any) -> Link:
     """The link, if it is one.
 
+    Args:
+      link: what a user gave for it.
+
     Raises:
       ValueError: if not, or if a field has not the right kind or range.
     """

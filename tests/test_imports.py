@@ -17,7 +17,7 @@ ALLOWED = {
     "core": {"validate"},
     "identity": set(),
     "validate": set(),
-    "engine": {"core", "identity"},
+    "engine": {"core", "identity", "validate"},
     "mechanisms": {"core", "validate", "engine"},
     "theory": {"validate", "mechanisms"},
     "metrics": {"core", "validate"},

@@ -69,6 +69,9 @@ ROUNDING = 1e-5
 def check(domain: Any) -> Domain:
     """The domain, if it is one.
 
+    Args:
+      domain: what a user gave for it.
+
     Raises:
       ValueError: if not, or if a field has not the right kind or range.
     """

@@ -19,6 +19,7 @@ import numpy as np
 from jax import Array, lax
 from jax.typing import ArrayLike
 
+from jaxbandits import validate
 from jaxbandits.core import Draw, Draws
 from jaxbandits.engine.fence import fence
 
@@ -106,27 +107,55 @@ def normal_law(words: Array) -> Array:
 
 
 def _draw(law, shape: tuple[int, ...], multiple: int = 1) -> Draw:
-    size = math.prod(shape)
-    return Draw(law, tuple(shape), -(-size // multiple) * multiple)
+    shape = validate.shape("shape", shape)
+    return Draw(law, shape, -(-math.prod(shape) // multiple) * multiple)
 
 
 def uniform(shape: tuple[int, ...] = ()) -> Draw:
-    """Uniform on (0, 1), float32."""
+    """Uniform on (0, 1), float32.
+
+    Args:
+      shape: of the numbers of one lane; () for a single one.
+
+    Raises:
+      ValueError: if it is no tuple of sizes.
+    """
     return _draw(unit_law, shape)
 
 
 def laplace(shape: tuple[int, ...] = ()) -> Draw:
-    """Laplace with scale 1, float32."""
+    """Laplace with scale 1, float32.
+
+    Args:
+      shape: of the numbers of one lane; () for a single one.
+
+    Raises:
+      ValueError: if it is no tuple of sizes.
+    """
     return _draw(laplace_law, shape)
 
 
 def normal(shape: tuple[int, ...] = ()) -> Draw:
-    """Normal with mean 0 and variance 1, float32."""
+    """Normal with mean 0 and variance 1, float32.
+
+    Args:
+      shape: of the numbers of one lane; () for a single one.
+
+    Raises:
+      ValueError: if it is no tuple of sizes.
+    """
     return _draw(normal_law, shape, multiple=2)
 
 
 def bits(shape: tuple[int, ...] = ()) -> Draw:
-    """Uniform 32-bit words, uint32."""
+    """Uniform 32-bit words, uint32.
+
+    Args:
+      shape: of the numbers of one lane; () for a single one.
+
+    Raises:
+      ValueError: if it is no tuple of sizes.
+    """
     return _draw(bits_law, shape)
 
 
@@ -134,10 +163,16 @@ def bits(shape: tuple[int, ...] = ()) -> Draw:
 
 
 class Layout(NamedTuple):
-    """Where the words of several streams lie when their blocks are made together."""
+    """Where the words of several streams lie when their blocks are made together.
+
+    Attributes:
+      streams: the draws of each stream.
+      counters: [W], uint32: the second counter word of the block of each word.
+      first_word: where the words of each stream begin.
+    """
 
     streams: Mapping[int, Draws]
-    counters: np.ndarray  # [W], uint32: the second counter word of the block of each word
+    counters: np.ndarray
     first_word: Mapping[int, int]
 
 
@@ -207,7 +242,14 @@ def sample(declared: Draws, *, seed: int = 0, replica: int = 0, round: int = 1) 
 
     Returns:
       each draw's numbers, of its shape; those that the server would get in a study.
+
+    Raises:
+      ValueError: if ``declared`` holds anything but draws, or a number is out of range.
     """
+    if not isinstance(declared, Mapping) or not all(isinstance(draw, Draw) for draw in declared.values()):
+        raise ValueError(f"declared must be a mapping from names to draws, such as draws.uniform(); got {declared!r}")
+    seed, replica = (validate.size(name, value, 0, 2**32 - 1) for name, value in (("seed", seed), ("replica", replica)))
+    round = validate.size("round", round, 1, 2**31 - 1)
     found = generate(layout({SERVER: declared}), jnp.uint32(seed), jnp.asarray([replica], jnp.uint32), jnp.asarray([round], jnp.int32))
     return {name: value[0, ..., 0] for name, value in found[SERVER].items()}
 

@@ -52,6 +52,9 @@ simulation-grade all the same.
 def checked(noise: Any) -> Noise:
     """A law of noise under which the claims of counters are proved.
 
+    Args:
+      noise: what a user gave for it.
+
     Raises:
       ValueError: if it is another one.
     """

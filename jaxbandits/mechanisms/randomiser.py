@@ -21,10 +21,16 @@ ANY_TWO = "any two values of one user's record, one round"
 
 
 class Randomiser(NamedTuple):
-    """A local mechanism: the draws it needs, what it sends, and what it claims."""
+    """A local mechanism.
+
+    Attributes:
+      draws: what ``send`` needs, by name.
+      send: (value, draws) -> message.
+      claim: what the mechanism says about privacy.
+    """
 
     draws: Draws
-    send: Callable[[Array, Mapping[str, Array]], Array]  # (value, draws) -> message
+    send: Callable[[Array, Mapping[str, Array]], Array]
     claim: Claim
 
 

@@ -24,14 +24,25 @@ ONE_RECORD = "any two records (features, reward) of one user, one round; message
 
 
 class Statistics(NamedTuple):
-    """What a user adds to a regression, or sends about it."""
+    """What a user adds to a regression, or sends about it.
 
-    matrix: Array  # [dim (dim + 1) / 2]: x x'
-    vectors: tuple[Array, ...]  # each [dim]: multiples of x
+    Attributes:
+      matrix: [dim (dim + 1) / 2]: x x'.
+      vectors: each [dim]: multiples of x.
+    """
+
+    matrix: Array
+    vectors: tuple[Array, ...]
 
 
 class Release(NamedTuple):
-    """A local mechanism for Statistics: the draws it needs, what it sends, and what it claims."""
+    """A local mechanism for Statistics.
+
+    Attributes:
+      draws: what ``send`` needs, by name.
+      send: (statistics, draws) -> message.
+      claim: what the mechanism says about privacy.
+    """
 
     draws: Draws
     send: Callable[[Statistics, Mapping[str, Array]], Statistics]

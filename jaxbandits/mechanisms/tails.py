@@ -30,6 +30,14 @@ def laplace_closed(scales: Sequence[float], counts: Sequence[float], tail_prob: 
 
     From the lemma of Chan, Shi, Song 2011, at the smallest admissible nu. ``laplace_chernoff`` is two to three times smaller
     for the noise of a counter.
+
+    Args:
+      scales: [groups], Laplace scales, at least 0.
+      counts: [groups], how many variables have each.
+      tail_prob: probability that the bound is exceeded, above 0 and at most 1.
+
+    Raises:
+      ValueError: if an argument is out of range.
     """
     scale, count = _groups(scales, counts, tail_prob)
     if not len(scale):
@@ -43,6 +51,14 @@ def laplace_chernoff(scales: Sequence[float], counts: Sequence[float], tail_prob
 
     The Chernoff bound with the exact moment generating function. Any theta gives a valid bound, so the search need not be
     exact; 45 golden-section steps on the quasi-convex objective are.
+
+    Args:
+      scales: [groups], Laplace scales, at least 0.
+      counts: [groups], how many variables have each.
+      tail_prob: probability that the bound is exceeded, above 0 and at most 1.
+
+    Raises:
+      ValueError: if an argument is out of range.
     """
     scale, count = _groups(scales, counts, tail_prob)
     if not len(scale):

@@ -119,7 +119,7 @@ def disjoint(*networks: Network) -> Network:
     """Networks beside each other without a link between them, agents numbered on: the components of a hybrid network.
 
     Args:
-      *networks: one or more.
+      networks: one or more.
 
     Raises:
       ValueError: if there is none, or one is not a Network.

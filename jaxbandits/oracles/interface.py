@@ -54,6 +54,9 @@ class Oracle(NamedTuple):
 def check(oracle: Any) -> Oracle:
     """The oracle, if it is one.
 
+    Args:
+      oracle: what a user gave for it.
+
     Raises:
       ValueError: if not, or if a field has not the right kind or range.
     """

@@ -16,7 +16,12 @@ __all__ = ["Budget", "basic", "composed", "concentrated_gaussian", "concentrated
 
 
 class Budget(NamedTuple):
-    """A privacy level: (epsilon, delta)."""
+    """A privacy level: (epsilon, delta).
+
+    Attributes:
+      epsilon: at least 0.
+      delta: from 0 to 1.
+    """
 
     epsilon: float
     delta: float = 0.0
@@ -39,7 +44,7 @@ def basic(*budgets: Budget) -> Budget:
     """Basic composition: epsilons and deltas of adaptive releases about the same record add up. Delta is at most 1.
 
     Args:
-      *budgets: of the releases.
+      budgets: of the releases.
 
     Raises:
       ValueError: if an epsilon is negative or a delta not in [0, 1].
@@ -56,7 +61,7 @@ def parallel(*budgets: Budget) -> Budget:
     """Parallel composition: releases about disjoint records cost one user the largest epsilon and the largest delta.
 
     Args:
-      *budgets: of the releases.
+      budgets: of the releases.
 
     Raises:
       ValueError: if an epsilon is negative or a delta not in [0, 1].
@@ -136,9 +141,6 @@ def grouped(budget: Budget, records: int) -> Budget:
     return Budget(total, math.exp(min(0.0, math.log(each.delta) + log_factor)))
 
 
-# ---- concentrated privacy ----------------------------------------------------------------------------------------------
-
-
 def concentrated_pure(epsilon: float) -> float:
     """Rho of an epsilon-private release: epsilon^2 / 2. Bun, Steinke: Concentrated Differential Privacy, 2016, Proposition 1.4.
 
@@ -194,9 +196,6 @@ def of_concentrated(rho: float, delta: float) -> Budget:
     guess = 0.5 * math.log(max(-math.log(delta), 1e-12) / rho)
     found = minimize_scalar(epsilon, bounds=(guess - 15, guess + 15), method="bounded", options={"xatol": 1e-10})
     return Budget(max(0.0, float(found.fun)), float(delta))
-
-
-# ---- of claims ---------------------------------------------------------------------------------------------------------
 
 
 def spent(claim: Claim, rounds: int = 1, delta: float | None = None) -> Budget:

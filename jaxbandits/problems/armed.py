@@ -20,12 +20,19 @@ _TWIN = "best arm's "
 
 
 class ArmedInstance(NamedTuple):
-    """The means one seed meets, in an order drawn for each seed, so that the order given carries no information."""
+    """The means one seed meets, in an order drawn for each seed, so that the order given carries no information.
 
-    labels: Array  # [num_arms], int32: the policy's arm i is arm labels[i] of the problem
-    means: Array  # [num_arms], float32, of the policy's arms
-    best: Array  # (), float32: the largest
-    best_label: Array  # (), int32: the arm of the problem that has it
+    Attributes:
+      labels: [num_arms], int32: the policy's arm i is arm labels[i] of the problem.
+      means: [num_arms], float32, of the policy's arms.
+      best: (), float32: the largest.
+      best_label: (), int32: the arm of the problem that has it.
+    """
+
+    labels: Array
+    means: Array
+    best: Array
+    best_label: Array
 
 
 def armed(*, means: ArrayLike, rewards: Rewards = bernoulli, realised_regret: bool = False) -> Problem:

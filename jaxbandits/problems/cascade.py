@@ -25,13 +25,20 @@ class CascadeInstance(NamedTuple):
 
     The policy's item i is item ``labels[i]`` of the problem, in an order drawn for each seed. So the order in which the means
     were given carries no information, and a policy that breaks ties by number does not favour good items.
+
+    Attributes:
+      labels: [num_items], int32.
+      skip: [num_items], float32: 1 - w, the probability that a user passes over the policy's item i.
+      worst_best: (), float32: the largest skip probability in a best list.
+      num_better: (), int32: items with a strictly smaller one.
+      best: (), float32: the probability that a user passes over a best list.
     """
 
-    labels: Array  # [num_items], int32
-    skip: Array  # [num_items], float32: 1 - w, the probability that a user passes over the policy's item i
-    worst_best: Array  # (), float32: the largest skip probability in a best list
-    num_better: Array  # (), int32: items with a strictly smaller one
-    best: Array  # (), float32: the probability that a user passes over a best list
+    labels: Array
+    skip: Array
+    worst_best: Array
+    num_better: Array
+    best: Array
 
 
 def _instance(means: Array, list_len: int, z) -> CascadeInstance:

@@ -47,6 +47,9 @@ MOST_ACTIONS = 4096
 def check_contexts(contexts: Any) -> Contexts:
     """The contexts, if they are Contexts.
 
+    Args:
+      contexts: what a user gave for them.
+
     Raises:
       ValueError: if not, or if a size is out of range.
     """

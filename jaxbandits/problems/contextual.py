@@ -20,9 +20,14 @@ from jaxbandits.problems.contexts import Contexts, check_contexts, of_users
 
 
 class ContextualInstance(NamedTuple):
-    """The parameter of one seed, and what its decision sets have in common."""
+    """The parameter of one seed, and what its decision sets have in common.
 
-    theta: Array  # [dim], float32
+    Attributes:
+      theta: [dim], float32.
+      common: as ``contexts.Contexts`` made it for the seed.
+    """
+
+    theta: Array
     common: PyTree
 
 

@@ -17,10 +17,15 @@ from jaxbandits.problems.losses import Losses, check_losses
 
 
 class ConvexInstance(NamedTuple):
-    """What the losses of one seed have in common, and their best point."""
+    """What the losses of one seed have in common, and their best point.
+
+    Attributes:
+      target: as ``losses.Losses`` made it for the seed.
+      best: [dim], float32.
+    """
 
     target: PyTree
-    best: Array  # [dim]
+    best: Array
 
 
 def one_point(*, domain: Domain, losses: Losses, realised_regret: bool = False) -> Problem:

@@ -28,7 +28,7 @@ def read_ratings(
       user: column of the users.
       item: column of the items.
       rating: column of the ratings.
-      **options: for ``pandas.read_csv``.
+      options: for ``pandas.read_csv``.
 
     Raises:
       ValueError: if a column is missing, or a rating is not above 0 and at most 5.

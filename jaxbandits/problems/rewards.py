@@ -78,20 +78,43 @@ def _check_range(low: float, high: float) -> None:
 
 
 def power_quantile(power: float) -> Quantile:
-    """The law of u^(1/power), which is Beta(power, 1), of mean power / (power + 1)."""
+    """The law of u^(1/power), which is Beta(power, 1), of mean power / (power + 1).
+
+    Args:
+      power: positive.
+
+    Raises:
+      ValueError: if it is not.
+    """
     validate.positive("power", power)
     exponent = np.float32(1.0 / power)
     return lambda mean, u: u**exponent
 
 
 def two_point_quantile(low: float, high: float) -> Quantile:
-    """``low`` or ``high``, with the probabilities that give the mean."""
+    """``low`` or ``high``, with the probabilities that give the mean.
+
+    Args:
+      low: the smallest reward.
+      high: the largest, above it.
+
+    Raises:
+      ValueError: if they are not in this order, or not between -1e12 and 1e12.
+    """
     _check_range(low, high)
     return lambda mean, u: jnp.where(u * np.float32(high - low) < mean - np.float32(low), np.float32(high), np.float32(low))
 
 
 def uniform_quantile(low: float, high: float) -> Quantile:
-    """Uniform on (low, high), of mean (low + high) / 2."""
+    """Uniform on (low, high), of mean (low + high) / 2.
+
+    Args:
+      low: the smallest reward.
+      high: the largest, above it.
+
+    Raises:
+      ValueError: if they are not in this order, or not between -1e12 and 1e12.
+    """
     _check_range(low, high)
     return lambda mean, u: np.float32(low) + np.float32(high - low) * u
 

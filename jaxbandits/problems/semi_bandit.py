@@ -26,11 +26,16 @@ class SemiBanditInstance(NamedTuple):
 
     If the oracle's super arms allow any renaming, the order of the arms is drawn for each seed, so that the order in which the means
     were given carries no information; else the arms keep their numbers, and the oracle breaks ties at random.
+
+    Attributes:
+      labels: [num_base_arms], int32: the policy's arm i is arm labels[i] of the problem.
+      means: [num_base_arms], float32, of the policy's arms.
+      target: (), float32: alpha beta times the optimum, what regret is measured against.
     """
 
-    labels: Array  # [num_base_arms], int32: the policy's arm i is arm labels[i] of the problem
-    means: Array  # [num_base_arms], float32, of the policy's arms
-    target: Array  # (), float32: alpha beta times the optimum, what regret is measured against
+    labels: Array
+    means: Array
+    target: Array
 
 
 ROUNDING = np.float32(2.0**-22)

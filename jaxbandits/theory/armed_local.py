@@ -26,7 +26,14 @@ SIGMOID_SLOPE = 0.0760
 
 
 def gaps_of(means: ArrayLike) -> np.ndarray:
-    """Gaps of the arms that are not best."""
+    """Gaps of the arms that are not best.
+
+    Args:
+      means: [num_arms], in any order.
+
+    Raises:
+      ValueError: if one lies outside [0, 1].
+    """
     validate.probabilities("means", means)
     array = np.asarray(means, np.float64)
     gaps = array.max() - array
@@ -41,7 +48,14 @@ def _ucb(horizon: ArrayLike, means: ArrayLike, factor: float, events: float, slo
 
 
 def debias_factor(epsilon: float) -> float:
-    """(e^epsilon + 1) / (e^epsilon - 1)."""
+    """(e^epsilon + 1) / (e^epsilon - 1).
+
+    Args:
+      epsilon: privacy level, positive.
+
+    Raises:
+      ValueError: if it is out of range.
+    """
     validate.epsilon(epsilon)
     return 1.0 / math.tanh(float(epsilon) / 2.0)
 

@@ -48,12 +48,27 @@ def bernoulli_kl(p: ArrayLike, q: ArrayLike) -> Curve:
 
 
 def log_horizon(horizon: ArrayLike) -> Curve:
-    """The logarithm of a checked horizon, of its shape."""
+    """The logarithm of a checked horizon, of its shape.
+
+    Args:
+      horizon: number of rounds, at least 1; a number or an array.
+
+    Raises:
+      ValueError: if it is out of range.
+    """
     return np.log(validate.rounds("horizon", horizon))
 
 
 def ranked_means(means: ArrayLike, list_len: int) -> np.ndarray:
-    """The means in decreasing order."""
+    """The means in decreasing order.
+
+    Args:
+      means: [num_items], in any order.
+      list_len: length of the list, from 1 to num_items.
+
+    Raises:
+      ValueError: if a mean or the length is out of range.
+    """
     validate.probabilities("means", means)
     validate.list_sizes(np.shape(means)[0], list_len)
     return np.sort(np.asarray(means, np.float64))[::-1]

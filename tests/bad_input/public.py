@@ -1,6 +1,5 @@
 """Everything public by inspection, with a valid call of each."""
 
-import importlib
 import inspect
 import types
 from functools import cache, partial
@@ -13,6 +12,7 @@ import numpy as np
 import jaxbandits
 from jaxbandits import Study, dataset, domains, links, mechanisms, networks, oracles, policies, privacy, problems, theory
 from jaxbandits.core import NON_PRIVATE
+from jaxbandits.engine import draws
 from jaxbandits.mechanisms import counters
 from tests import helpers
 
@@ -27,23 +27,32 @@ OF_RESULTS = {
     "links.residual": "of a link that check has seen",
     "links.bound": "the same",
     "plot.Arguments": "a type",
+    "core.told": "of a policy that a study has rehearsed",
+    "engine.draws.layout": "of draws that a study has checked",
+    "engine.lanes.elementwise": "of a function of arrays, inside of a compiled loop",
+    "engine.lanes.lanes_last": "the same",
 }
 """Public by name, but called by the package with what it has checked already."""
 
 
 def rooms():
     """The package and its public modules, from ``__all__`` on."""
-    found, new = [], [jaxbandits, importlib.import_module("jaxbandits.plot")]
+    found, new = [], [jaxbandits]
     while new:
         found.append(module := new.pop(0))
-        inside = [getattr(module, name) for name in getattr(module, "__all__", ())]
+        inside = [getattr(module, name) for name in names(module)]
         new += [m for m in inside if isinstance(m, types.ModuleType) and m not in found + new]
     return found
 
 
-def _names(module):
-    own = (k for k, v in vars(module).items() if not k.startswith("_") and getattr(v, "__module__", None) == module.__name__)
-    return getattr(module, "__all__", None) or list(own)
+def own(module):
+    """The functions and classes that a module defines without an underscore."""
+    return [k for k, v in vars(module).items() if not k.startswith("_") and getattr(v, "__module__", None) == module.__name__]
+
+
+def names(module):
+    """What is public of a module: its ``__all__``, and its own names where it has none."""
+    return list(getattr(module, "__all__", None) or own(module))
 
 
 def _traced(function):
@@ -57,7 +66,7 @@ def functions():
     """name -> each public function, and each class that checks its fields; containers of fields are checked where they are used."""
     found = {}
     for module in rooms():
-        for name in _names(module):
+        for name in names(module):
             value, full = getattr(module, name), f"{module.__name__}.{name}".removeprefix("jaxbandits.")
             if not callable(value) or isinstance(value, tuple) or full in OF_RESULTS or value in found.values():
                 continue
@@ -108,6 +117,7 @@ VALID = {
     "contexts": lambda: problems.contexts.sphere(dim=3),
     "counts": lambda: [1.0, 2.0],
     "dataset": results,
+    "declared": lambda: {"u": draws.uniform()},
     "delta": lambda: 1e-3,
     "deviation": lambda: 0.5,
     "diameter": lambda: 2,
@@ -232,4 +242,4 @@ def call(name, arguments):
     return functions()[name](*listed, **named)
 
 
-__all__ = ["NON_PRIVATE", "call", "functions", "parameters", "results", "rooms", "valid"]
+__all__ = ["NON_PRIVATE", "call", "functions", "names", "own", "parameters", "results", "rooms", "valid"]

@@ -32,7 +32,14 @@ class FactorisationState(NamedTuple):
 
 
 def square_root_factor(length: int) -> np.ndarray:
-    """f_0, ..., f_{length-1}, float64: the first column of the square root of the matrix of prefix sums."""
+    """f_0, ..., f_{length-1}, float64: the first column of the square root of the matrix of prefix sums.
+
+    Args:
+      length: how many, at least 1.
+
+    Raises:
+      ValueError: if it is out of range.
+    """
     k = np.arange(1, validate.size("length", length), dtype=np.float64)
     return np.cumprod(np.append(1.0, (2 * k - 1) / (2 * k)))
 

@@ -107,6 +107,10 @@ def within(where: Array, counts: Array, streams: Array, most: int) -> Array:
 def made_by(factory: Any, **arguments: Any) -> Counter:
     """The counter that a user's factory makes.
 
+    Args:
+      factory: such as ``counters.hybrid``.
+      arguments: what it is called with.
+
     Raises:
       ValueError: if it is not a factory of counters.
     """

@@ -3,10 +3,9 @@
 from jaxbandits.policies.convex.barrier import hazan_levy, saha_tewari
 from jaxbandits.policies.convex.gradient import fkm, fkm_strongly_convex
 from jaxbandits.policies.convex.one_point import gaussian_one_point, ldp_gaussian_one_point, ldp_laplace_one_point
-from jaxbandits.policies.convex.two_point import constant_rate, falling_rate, gaussian_two_point, ldp_gaussian_two_point, two_point
-
-RATES = (constant_rate, falling_rate)
-"""Learning rates of the policies with two points."""
+from jaxbandits.policies.convex.two_point import constant_rate as constant_rate  # what policies take as ``rate``; no policies themselves
+from jaxbandits.policies.convex.two_point import falling_rate as falling_rate
+from jaxbandits.policies.convex.two_point import gaussian_two_point, ldp_gaussian_two_point, two_point
 
 __all__ = [
     "fkm",

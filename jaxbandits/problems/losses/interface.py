@@ -51,6 +51,9 @@ class Losses(NamedTuple):
 def check_losses(losses: Any) -> Losses:
     """The losses, if they are Losses.
 
+    Args:
+      losses: what a user gave for them.
+
     Raises:
       ValueError: if not, or if a field has not the right kind or range.
     """
