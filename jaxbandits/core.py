@@ -107,21 +107,27 @@ class StretchPolicy(NamedTuple):
 class Problem(NamedTuple):
     """Where users come from. Nothing of its randomness depends on what the policy does.
 
+    Actions and feedback are those of the family of its policies, which ``Policy`` lists. The arguments of every function are for one
+    lane, and draws come as arrays of their declared shapes, by name; those of different names are independent. ``help(jb.problems)`` has
+    an example.
+
     Attributes:
       sizes: the static sizes (num_items, list_len, ...) that policy factories of the same family take as arguments, by name; a
-        study fills them in.
+        study fills them in. They tell families apart: num_arms alone is a K-armed bandit, num_items and list_len are a cascade.
       setup_draws: what setup and preview need, drawn once for each seed.
       draws: what context and respond need, drawn in each round.
       setup: (setup draws) -> instance: what this seed meets.
-      preview: (instance, setup draws) -> one user's raw reply about everything, which some published algorithms start from.
-      context: (instance, t, draws) -> context of round t.
+      preview: (instance, setup draws) -> one user's raw reply about everything, such as a bit for each item or arm, int32, which some
+        published algorithms start from.
+      context: (instance, t, draws) -> context of round t; () if there is none.
       respond: (instance, round, action, draws) -> the user's raw feedback.
-      regret: (instance, round, action) -> expected regret of the round, float32 ().
+      regret: (instance, round, action) -> expected regret of the round, float32 (). The engine adds the rounds up.
       legal: (instance, action) -> bool (): whether the action is one of the problem's at all. Looked at at checkpoints.
       shared: what else policies of the family take as arguments, by name, such as the oracle of a semi-bandit; a study fills it in.
       realised: (instance, round, action, draws) -> what the round lost by its draws, float32 (), to be recorded beside the expected regret
         as ``realised_regret``; None, as usual, for no such record.
-      action: shape and type of an action, such as ``ActionKind((2,), "float32")``; None for a list of items, int32 [list_len].
+      action: shape and type of an action, such as ``ActionKind((2,), "float32")``; None for a list of items, int32
+        [list_len], or of one arm, int32 [1].
       stretches: how to play it a stretch at a time, with policies that can; None if it is only played round by round. The law of every
         result is the same, and the cost does not grow with the horizon.
     """
@@ -235,14 +241,16 @@ class Policy(NamedTuple):
     """One algorithm for one lane, that is one seed at one grid point, as a factory returns it.
 
     ``report`` gets only the device's draws and ``act`` and ``update`` only the server's, so neither side knows the noise of the
-    other. Noise of a central policy is drawn on the server and added in ``update``. In a cascade the action is int32 [list_len],
-    the items from the top; the feedback is the position of the click, int32 (), from 0, and list_len if there is none. In a K-armed
-    bandit the action is int32 [1], a list of one arm, and the feedback the reward, int32 (). In a semi-bandit the action is a super arm,
-    int32 [list_len], a place without an arm holding num_base_arms, and the feedback the bit of each place, int32 [list_len]. In a
-    contextual bandit the context is the features of all actions, float32 [num_actions, dim], the action int32 [1], the number of one of
-    them, and the feedback the reward, float32 (). In convex optimisation the action is a point, float32 [dim], and the feedback its loss,
-    float32 (), or two points, [2, dim], and two losses, [2]. In a federated bandit the action is the arm of each agent, int32
-    [num_agents], and the feedback the reward of each, int32 [num_agents].
+    other. Noise of a central policy is drawn on the server and added in ``update``. What actions and feedback are depends on the family:
+
+    | family | action | feedback |
+    |---|---|---|
+    | cascade | int32 [list_len], the items from the top | int32 (), the position of the click, from 0; list_len if there is none |
+    | K-armed | int32 [1], a list of one arm | the reward, int32 () for bits and float32 () otherwise |
+    | semi-bandit | int32 [list_len], a place without an arm holding num_base_arms | int32 [list_len], the bit of each place |
+    | contextual | int32 [1], which row of the context, float32 [num_actions, dim], features | float32 (), the reward |
+    | convex | float32 [dim], a point, or [2, dim], two | float32 (), its loss, or [2], both |
+    | federated | int32 [num_agents], the arm of each | int32 [num_agents], the reward of each |
 
     Attributes:
       claim: what the policy says about privacy. It is the author's word: nothing here proves it.

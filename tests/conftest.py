@@ -9,6 +9,7 @@ import tempfile
 
 import jax
 import matplotlib
+import matplotlib.pyplot as plt
 import pytest
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
@@ -42,3 +43,14 @@ def pytest_collection_modifyitems(config, items):
     full = [item for item in items if "full" in item.keywords]
     config.hook.pytest_deselected(items=full)
     items[:] = [item for item in items if "full" not in item.keywords]
+
+
+@pytest.fixture
+def ordinary_promotion():
+    """A user's settings, not those of the tests."""
+    jax.config.update("jax_numpy_dtype_promotion", "standard")
+    jax.config.update("jax_numpy_rank_promotion", "allow")
+    yield
+    jax.config.update("jax_numpy_dtype_promotion", "strict")
+    jax.config.update("jax_numpy_rank_promotion", "raise")
+    plt.close("all")

@@ -3,8 +3,6 @@
 import pathlib
 import re
 
-import jax
-import matplotlib.pyplot as plt
 import pytest
 
 from jaxbandits.mechanisms import counters
@@ -13,15 +11,7 @@ from jaxbandits.policies import armed, cascade, contextual, convex, federated, s
 README = (pathlib.Path(__file__).parent.parent / "README.md").read_text()
 
 
-@pytest.fixture(autouse=True)
-def _ordinary_promotion():
-    """A user's settings, not those of the tests."""
-    jax.config.update("jax_numpy_dtype_promotion", "standard")
-    jax.config.update("jax_numpy_rank_promotion", "allow")
-    yield
-    jax.config.update("jax_numpy_dtype_promotion", "strict")
-    jax.config.update("jax_numpy_rank_promotion", "raise")
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("ordinary_promotion")
 
 
 def test_python_blocks_run(tmp_path, monkeypatch, capsys):

@@ -125,7 +125,17 @@ def noisy_one_hot_laplace(*, num_categories: int, epsilon: ArrayLike) -> Categor
 
 
 def one_hot_sigma(num_categories: int, epsilon: ArrayLike, delta: ArrayLike, sigma: ArrayLike | None = None) -> ArrayLike:
-    """The standard deviation of ``noisy_one_hot_gaussian``: the analytic one, or a given one that is not smaller."""
+    """The standard deviation of ``noisy_one_hot_gaussian``: the analytic one, or a given one that is not smaller.
+
+    Args:
+      num_categories: K, at least 1.
+      epsilon: privacy level, positive.
+      delta: strictly between 0 and 1.
+      sigma: the given one, if any.
+
+    Raises:
+      ValueError: if an argument is out of range, or sigma too small for the claim.
+    """
     sensitivity = min(2, _categories(num_categories)) ** 0.5
     if sigma is None:
         return calibrate.analytic_sigma(epsilon, delta, sensitivity)  # pyright: ignore[reportArgumentType]

@@ -2,12 +2,20 @@
 
 On their own, for two streams, the second of which gets a 1:
 
-    counter = counters.hybrid(num_streams=2, epsilon=1.0)
-    z = draws.sample(counter.draws(1), round=1)  # of jaxbandits.engine
-    stream, value, where = jnp.array([1]), jnp.array([1]), jnp.array([True])
-    state = counter.insert(counter.init(), stream, value, where, z)
-    counter.read(state).total, counter.law(1).variance
-    counter.scale * counter.tail(state.counts, jnp.log(2 / 0.05))  # exceeded with probability at most 0.05
+```python
+import jax.numpy as jnp
+from jaxbandits.engine import draws
+from jaxbandits.mechanisms import counters
+
+counter = counters.hybrid(num_streams=2, epsilon=1.0)
+z = draws.sample(counter.draws(1), round=1)
+stream, value, where = jnp.array([1]), jnp.array([1]), jnp.array([True])
+state = counter.insert(counter.init(), stream, value, where, z)
+print(counter.read(state).total, counter.law(1).variance)
+print(counter.scale * counter.tail(state.counts, jnp.log(2 / 0.05)))  # exceeded with probability at most 0.05
+```
+
+The noise of a block of a tree is made by ``honaker``, of all draws that bear on its sum, or by ``own_draw``, of its own draw alone.
 """
 
 from jax.typing import ArrayLike
