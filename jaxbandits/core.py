@@ -22,14 +22,15 @@ from jax import Array
 from jaxbandits import validate
 
 PyTree = Any
+"""An array, or a tuple, a mapping or the like of several."""
 
 
 class Draw(NamedTuple):
     """One declared random quantity of a round. ``engine.draws`` makes them: ``draws.uniform((3,))``, ``laplace``, ``normal``, ``bits``.
 
     Attributes:
-      law: turns ``words`` uniform 32-bit words into the values, on axis 0: uint32[words, ...] -> [size, ...] with size the product of
-        ``shape``. Trailing axes are carried along. A law is a pure function, so a reference implementation can be fed the same values.
+      law: turns ``words`` uniform 32-bit words into values, on axis 0: uint32[words, ...] -> [size, ...], size at least the product of
+        ``shape``: the first are used. Trailing axes are carried along. A law is pure, so a reference implementation can be fed the same.
       shape: of the numbers of one lane.
       words: how many 32-bit words they take.
     """
