@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from experiments.benchmarks import __main__ as command
-from experiments.benchmarks import jobs, measure, table, versus
+from experiments.benchmarks import jobs, measure, rows, table, versus
 from experiments.benchmarks.yardsticks import armed as armed_yardsticks
 from experiments.benchmarks.yardsticks import cascade_central, cascade_local, linear, peers
 from jaxbandits import oracles, problems
@@ -201,3 +201,7 @@ def test_a_yardstick_that_is_not_installed_does_not_stop_the_others(monkeypatch)
 def test_an_unknown_row_is_named():
     with pytest.raises(SystemExit, match="speed"):
         command.main(["--only", "speed"], sizes=TINY, where=measure.in_process)
+
+
+def test_every_row_says_what_it_measures():
+    assert list(rows.MEASURED) == list(table.LINES)

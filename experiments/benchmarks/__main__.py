@@ -1,8 +1,8 @@
-"""``python -m experiments.benchmarks``: how fast the engine is, as ratios measured in one run.
+"""How fast the engine is, as ratios measured in one run: ``jaxbandits bench``, or ``python -m experiments.benchmarks`` in a checkout.
 
 Prints a table: medians of interleaved repeats, the smallest and the largest, and what the project set out to reach. Give it an
-idle machine and about ten minutes. What was measured once can be printed, drawn, kept and compared later: ``--json FILE`` writes
-it, ``--load FILE`` reads it.
+idle machine and about ten minutes. What was measured once can be printed, drawn, kept and compared later: --json writes it, --load
+reads it.
 """
 
 import dataclasses
@@ -16,27 +16,30 @@ import tyro
 from . import kept, measure, rows, table
 from .jobs import FULL, QUICK, Sizes
 
+ROWS = "Which rows; all by default. " + "; ".join(f"{name}: {what}" for name, what in rows.MEASURED.items()) + "."
+"""Help for the choice of rows."""
+FileOption = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
+
 
 @dataclasses.dataclass(frozen=True)
 class Options:
     """What to measure, and what to do with it."""
 
-    full: bool = False
+    full: tyro.conf.FlagCreatePairsOff[bool] = False
     """Up to a million rounds."""
     repeats: int = 5
     """How often to measure each."""
-    json: Path | None = None
+    json: FileOption = None
     """Where to write the numbers, each repeat of them."""
-    load: Path | None = None
+    load: FileOption = None
     """What --json wrote, instead of measuring."""
-    figure: Path | None = None
+    figure: FileOption = None
     """Where to draw the scaling curves."""
-    keep: Path | None = None
+    keep: FileOption = None
     """Where to keep the ratios, to compare later runs with."""
-    against: Path | None = None
+    against: FileOption = None
     """What --keep wrote, to compare with."""
-    only: Annotated[tuple[str, ...], tyro.conf.arg(metavar="|".join(table.LINES))] = tuple(table.LINES)
-    """Which rows."""
+    only: Annotated[tuple[str, ...], tyro.conf.arg(metavar="ROW [ROW ...]", help=ROWS, help_behavior_hint="")] = tuple(table.LINES)
 
 
 def _checked(options: Options) -> None:

@@ -24,6 +24,27 @@ ROWS: Mapping[str, Callable[[Sizes], Any]] = {
 }
 """What one process measures. ``take`` knows the others, which need several."""
 
+MEASURED = {
+    "compile": "seconds to compile a tile",
+    "workload": "Algorithm 2 against idiomatic JAX and Numba",
+    "central": "Algorithm 1 against the same",
+    "threads": "two threads over one",
+    "lanes": "time against the number of lanes",
+    "rounds": "time against the horizon",
+    "items": "time against the number of items",
+    "memory": "peak memory against the horizon",
+    "arms": "K-armed policies against idiomatic JAX and Numba",
+    "peer": "UCB1 against PyMAB",
+    "linear": "LDP-LinUCB against idiomatic JAX and Numba",
+    "compile_linear": "seconds to compile that",
+    "federated_stretches": "a stretch at a time against slots and NumPy",
+    "federated_study": "seconds for a whole study",
+    "policies": "other policies as multiples of Algorithm 2",
+    "semi_bandit_costs": "semi-bandits as multiples of it",
+    "selection": "Algorithm 2 with longer lists and more items, as multiples of it",
+}
+"""What each row of the table measures."""
+
 _COMPILATIONS = {"compile": costs.compile_seconds, "compile_linear": costs.compile_linear}
 _ALL_CORES = ("threads", "federated_study")
 

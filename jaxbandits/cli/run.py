@@ -108,6 +108,7 @@ class Run(Chosen):
             if self.most_seeds != 10_000:
                 raise ValueError(f"most_seeds must come with a precision; got {self.most_seeds}")
             return run(study, **options)
+        validate.positive("precision", self.precision)
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", UserWarning)
             dataset = run_to_precision(study, relative=self.precision, most_seeds=self.most_seeds, **options)
