@@ -27,6 +27,8 @@ LISTED = {f"{room}.{name}": getattr(module, name) for room, module in ROOMS.item
 """Full name -> what is public there, found as the tests of bad input find it."""
 WRITTEN = {name: value for name, value in LISTED.items() if inspect.isclass(value) or inspect.isroutine(value) or inspect.ismodule(value)}
 """What has a docstring of its own; a value is described where it is defined."""
+UNLISTED = {"jaxbandits.privacy.ledger": ("covered", "spent_on")}
+"""What a public module defines for another file of its folder, which calls it with what it has checked."""
 SECTIONS = {"Args": "Arguments", "Attributes": "Attributes", "Raises": "Raises", "Returns": "Returns", "Yields": "Yields"}
 """What pdoc makes of their headings."""
 
@@ -60,7 +62,7 @@ def test_what_is_public_says_what_it_is_and_takes(name):
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_what_a_module_defines_without_an_underscore_is_public(room):
-    assert set(public.own(ROOMS[room])) <= set(public.names(ROOMS[room]))
+    assert set(public.own(ROOMS[room])) <= {*public.names(ROOMS[room]), *UNLISTED.get(room, ())}
 
 
 def test_every_public_module_is_in_the_tables_of_the_readme():
@@ -199,7 +201,7 @@ def references(path):
     """The dotted names in backticks that begin with the name of a module, and the names of files."""
     for text in docstrings(path):
         for code in re.findall(r"``([^`]+)``|(?<!`)`([^`\n]+)`(?!`)", text):
-            named = re.match(r"\w+/[\w/]+\.py$|([a-z]\w*)(?:\.[A-Za-z_]\w*)+", code[0] or code[1])
+            named = re.match(r"\w+/[\w/]+\.py$|([a-z]\w*)(?:\.(?!py\b)[A-Za-z_]\w*)+", code[0] or code[1])
             if named and (named[1] is None or named[1] in modules()):
                 yield named[0]
 

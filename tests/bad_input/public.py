@@ -2,6 +2,7 @@
 
 import inspect
 import types
+import typing
 from functools import cache, partial
 
 import jax
@@ -28,6 +29,7 @@ OF_RESULTS = {
     "links.bound": "the same",
     "plot.Arguments": "a type",
     "core.told": "of a policy that a study has rehearsed",
+    "core.without_epsilon": "of the label of a claim",
     "engine.draws.layout": "of draws that a study has checked",
     "engine.lanes.elementwise": "of a function of arrays, inside of a compiled loop",
     "engine.lanes.lanes_last": "the same",
@@ -68,7 +70,7 @@ def functions():
     for module in rooms():
         for name in names(module):
             value, full = getattr(module, name), f"{module.__name__}.{name}".removeprefix("jaxbandits.")
-            if not callable(value) or isinstance(value, tuple) or full in OF_RESULTS or value in found.values():
+            if not callable(value) or typing.get_origin(value) or isinstance(value, tuple) or full in OF_RESULTS or value in found.values():
                 continue
             if hasattr(value, "__post_init__") if inspect.isclass(value) else not _traced(value):
                 found[full] = value
