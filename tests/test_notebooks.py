@@ -75,6 +75,8 @@ def test_kept_without_outputs_and_named_in_the_readme(path):
 def test_runs(path, tmp_path, monkeypatch):
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):  # nothing of the user's
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    # Nearly all of the time is compiling, and how fast a notebook runs is not tested here.
+    monkeypatch.setenv("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
     here = {entry.name for entry in FOLDER.iterdir()}
     where = tmp_path / "cwd"
     where.mkdir()
@@ -83,13 +85,11 @@ def test_runs(path, tmp_path, monkeypatch):
     resources = {"metadata": {"path": str(where)}}
     nbclient.NotebookClient(notebook, kernel_name="python3", kernel_manager_class=Kernel, timeout=300, resources=resources).execute()
 
-    said = [
-        output.text
-        for cell in code(notebook)
-        for output in cell.outputs
-        if output.output_type == "stream" and output.name == "stderr" and "warn" in output.text.lower()
-    ]
-    assert said == []
+    streams = [output for cell in code(notebook) for output in cell.outputs if output.output_type == "stream"]
+    lines = [line for output in streams if output.name == "stderr" for line in output.text.splitlines() if "warn" in line.lower()]
+    # On a busy machine a worker may take long to end, and Dask, which then kills it, says so.
+    assert [line for line in lines if "Worker process still alive" not in line] == []
+    assert [output.text for output in streams if ": False" in output.text or "too fast" in output.text] == []
     for cell in code(notebook):
         ast.parse(re.sub(r"(?m)^%.*$", "", cell.source))
         pictures = [output for output in cell.outputs if output.output_type == "display_data" and "image/png" in output.data]
