@@ -17,12 +17,15 @@ pytestmark = pytest.mark.usefixtures("ordinary_promotion")
 def test_python_blocks_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) == 9
+    assert len(blocks) == 10
     names = {}
     for block in blocks:
         exec(
             compile(
-                block.replace("seeds=50", "seeds=3").replace("horizon=100_000", "horizon=2_000").replace("horizon=20_000", "horizon=2_000"),
+                block.replace("seeds=50", "seeds=3")
+                .replace("horizon=100_000", "horizon=2_000")
+                .replace("horizon=20_000", "horizon=2_000")
+                .replace("relative=0.1, most_seeds=500", "relative=1.0"),
                 "README.md",
                 "exec",
             ),
@@ -31,6 +34,7 @@ def test_python_blocks_run(tmp_path, monkeypatch, capsys):
     assert {p.name for p in tmp_path.iterdir()} == {
         "results",
         "regret.png",
+        "regret.csv",
         "arms.png",
         "paths.png",
         "features.png",
