@@ -61,7 +61,7 @@ def run_to_precision(
     validate.amount("standard_error", standard_error)
     validate.amount("relative", relative)
     if not standard_error and not relative:
-        raise ValueError("standard_error or relative must be above 0; got 0 for both")
+        raise ValueError(f"standard_error or relative must be above 0; got {standard_error!r} and {relative!r}")
     validate.one_of("metric", metric, study.quantities)
     validate.size("seeds of the study", study.seeds, 2)
     most = validate.size("most_seeds", most_seeds, study.seeds, 10_000_000)
@@ -79,7 +79,7 @@ def run_to_precision(
     if not reached:
         missed = f"{worst} would need about {wanted:,.0f} seeds" if math.isfinite(wanted) else f"the mean of {worst} is 0"
         warnings.warn(f"most_seeds, {most:,}, was reached before the precision: {missed}", stacklevel=2)
-    rule = {"standard_error": standard_error, "relative": relative, "metric": metric, "stages": stages, "reached": reached}
+    rule = {"standard_error": float(standard_error), "relative": float(relative), "metric": metric, "stages": stages, "reached": reached}
     return dataset.assign_attrs(precision=json.dumps(rule))
 
 

@@ -112,7 +112,7 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("docs")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        pdoc.render.configure(docformat="google", template_directory=ROOT / "docs")
+        pdoc.render.configure(docformat="google", template_directory=ROOT / ".pdoc")
         pdoc.pdoc("jaxbandits", output_directory=folder)
     return {".".join(p.relative_to(folder).with_suffix("").parts): Page(p.read_text()) for p in folder.rglob("*.html")}
 

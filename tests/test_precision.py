@@ -59,7 +59,7 @@ def test_a_mean_of_nothing_needs_no_more_seeds():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "standard_error or relative must be above 0; got 0 for both"),
+        ({}, "standard_error or relative must be above 0; got 0.0 and 0.0"),
         ({"relative": -1.0}, "relative must be a finite number, at least 0; got -1.0"),
         ({"relative": 0.1, "metric": "cost"}, "metric must be one of regret; got 'cost'"),
         ({"relative": 0.1, "most_seeds": 5}, "most_seeds must be an integer from 10"),

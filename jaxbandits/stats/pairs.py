@@ -73,8 +73,14 @@ def t_test(differences: np.ndarray) -> float:
     """The two-sided p-value of Student's t test that the mean difference is 0.
 
     Args:
-      differences: one for each seed. If all are the same the p-value is 1 for zeros and 0 for others.
+      differences: one for each seed, two or more. If all are the same the p-value is 1 for zeros and 0 for others.
+
+    Raises:
+      ValueError: if they are not two finite numbers or more.
     """
+    differences = validate.finite("differences", differences)
+    if len(differences) < 2:
+        raise ValueError(f"differences must be two numbers or more; got {len(differences)}")
     if np.ptp(differences) == 0:
         return float(differences[0] == 0)
     error = np.std(differences, ddof=1) / math.sqrt(len(differences))
@@ -86,7 +92,11 @@ def holm(p_values: np.ndarray) -> np.ndarray:
 
     Args:
       p_values: of all tests of the family; they may depend on each other.
+
+    Raises:
+      ValueError: if they are not probabilities.
     """
+    validate.probabilities("p_values", p_values)
     order, count = np.argsort(p_values), len(p_values)
     steps = np.maximum.accumulate(np.sort(p_values) * np.arange(count, 0, -1))
     return np.minimum(steps, 1.0)[np.argsort(order)]
@@ -97,7 +107,11 @@ def bonferroni(p_values: np.ndarray) -> np.ndarray:
 
     Args:
       p_values: of all tests of the family; they may depend on each other.
+
+    Raises:
+      ValueError: if they are not probabilities.
     """
+    validate.probabilities("p_values", p_values)
     return np.minimum(np.asarray(p_values) * len(p_values), 1.0)
 
 
@@ -106,7 +120,11 @@ def benjamini_hochberg(p_values: np.ndarray) -> np.ndarray:
 
     Args:
       p_values: of all tests of the family, independent or positively dependent.
+
+    Raises:
+      ValueError: if they are not probabilities.
     """
+    validate.probabilities("p_values", p_values)
     return np.asarray(scipy_stats.false_discovery_control(p_values))
 
 

@@ -29,6 +29,16 @@ from tests.bad_input.kinds import (
 )
 
 MEANINGS = {
+    "correction": called,
+    "differences": vector,
+    "digits": lambda: size(1, 15),
+    "frame": made,
+    "most_seeds": lambda: size(10, 10_000_000),
+    "p_values": lambda: {**vector(), "above": st.just([0.5, 1.5]), "below": st.just([-0.5, 0.5])},
+    "reference": label,
+    "relative": lambda: number(0, above=True),
+    "standard_error": lambda: number(0),
+    "test": called,
     "adjacency": lambda: {
         **SHAPELESS,
         "a number": st.just(1),

@@ -108,6 +108,10 @@ def _sigma(**_):
 
 DOMAIN = domains.ball(dim=3)
 VALID = {
+    "differences": lambda: [1.0, 2.0],
+    "frame": lambda: jaxbandits.tables.summary(results()),
+    "p_values": lambda: [0.5, 0.1],
+    "reference": lambda: "a",
     "adjacency": lambda: [[0, 1], [1, 0]],
     "audits": lambda: {"p": privacy.judge(_transcripts())},
     "ax": lambda: plt.subplots()[1],
@@ -204,6 +208,7 @@ VALID = {
     "xi": lambda: 0.1,
 }
 VALID_OF = {
+    "run_to_precision": {"relative": lambda: 10.0},
     "oracles.matching": {"edges": lambda: [(0, 0), (0, 1), (1, 0)]},
     "problems.read_ratings": {"source": problems.simulate_ratings},
     "plot.bound": {"values": lambda: [1.0, 2.0]},
