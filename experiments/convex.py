@@ -70,7 +70,7 @@ class Scale:
 
 
 QUICK = Scale()
-FULL = Scale(seeds=100, horizons=(1_000, 10_000, 100_000, 1_000_000))
+FULL = Scale(seeds=200, horizons=(1_000, 10_000, 100_000, 1_000_000))
 
 
 def studies(scale: Scale = QUICK) -> dict[str, Study]:

@@ -8,13 +8,13 @@ from typing import Any
 from matplotlib.figure import Figure
 from PIL import Image
 
+from jaxbandits import plot
+
 from .papers import PAPERS
 from .published import Finding
 
 WIDTH = 1000
 """Pixels of a small picture."""
-COLOURS = 128
-"""Colours of a small picture: lines, bands and their edges need no more."""
 
 
 def keep(out: Path, name: str, figures: Mapping[str, Figure], found: Sequence[Finding], about: str) -> list[Path]:
@@ -35,10 +35,10 @@ def keep(out: Path, name: str, figures: Mapping[str, Figure], found: Sequence[Fi
     written = []
     for key, figure in figures.items():
         path = out / f"{name}_{key}.png"
-        figure.savefig(path, dpi=200)
+        plot.save(figure.axes[0], path)
         with Image.open(path) as image:
             small = image.convert("RGB").resize((WIDTH, round(image.height * WIDTH / image.width)), Image.Resampling.LANCZOS)
-            small.quantize(COLOURS, dither=Image.Dither.NONE).save(pictures / path.name, optimize=True)
+            small.quantize(method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(pictures / path.name, optimize=True)
         written.append(path)
     kept = {"about": about, "figures": list(figures), "findings": [finding._asdict() for finding in found]}
     (pictures / f"{name}.json").write_text(json.dumps(kept, indent=1), encoding="utf-8")

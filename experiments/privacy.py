@@ -83,7 +83,7 @@ def studies(scale: Scale = QUICK) -> dict[str, Study]:
     return {"cost": Study(problem=problem, policies=COMPARED, grid={"epsilon": SWEEP}, **common)}
 
 
-MEANS = np.full(3, 0.5)
+MEANS, AGENTS = np.full(3, 0.5), 4
 DISC = domains.ball(dim=2)
 LOSSES = problems.losses.quadratic(domain=DISC)
 PROBLEMS = {
@@ -93,7 +93,7 @@ PROBLEMS = {
     "contextual": partial(problems.contextual, contexts=problems.contexts.fixed([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])),
     "one_point": partial(problems.one_point, domain=DISC, losses=LOSSES),
     "two_point": partial(problems.two_point, domain=DISC, losses=LOSSES),
-    "federated": partial(problems.federated, means=np.zeros(2), num_agents=4, network=networks.star(num_agents=4)),
+    "federated": partial(problems.federated, means=np.zeros(2), num_agents=AGENTS, network=networks.star(num_agents=AGENTS)),
 }
 USERS = {
     "contextual": (-1.0, 1.0),
@@ -142,7 +142,7 @@ def _audit(factory: Callable[..., Any], family: str, runs: int) -> Audit:
 
 def _first_epoch(factory: Callable[..., Any]) -> tuple[int, int]:
     """The last slot of a federated policy's first epoch, and that in which its means have arrived; the usual ones without epochs."""
-    sizes = {"num_arms": 2, "num_agents": 4, "network": networks.star(num_agents=4)}
+    sizes = {"num_arms": 2, "num_agents": AGENTS, "network": networks.star(num_agents=AGENTS)}
     policy = factory(**{k: v for k, v in sizes.items() if k in inspect.signature(factory).parameters})
     return first_epoch(policy) if "course" in policy.derived else (1, 3)
 
@@ -235,31 +235,35 @@ def findings(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[st
 
 
 CLAIMED = {
-    "2105.11126, Algorithm 1": ("epsilon-DP", ("hybrid_ucb",)),
-    "2105.11126, Algorithms 2 and 3": ("epsilon-LDP and (epsilon, delta)-LDP", ("laplace_ucb", "gaussian_ucb")),
-    "2105.11126, Algorithm 4": ("(epsilon, delta)-LDP", ("gaussian_cucb",)),
-    "2007.03121": ("epsilon-LDP", ("ldp_ucb_bernoulli", "ldp_ucb_laplace", "ldp_ucb_bernoulli_sigmoid", "ldp_ucb_laplace_sigmoid")),
-    "2006.00701, LDP-LinUCB and LDP-GLM": ("(epsilon, delta)-LDP", ("ldp_linucb_paper", "ldp_glm_paper")),
-    "2006.00701, Algorithm 1": ("(epsilon, delta)-LDP", ("gaussian_one_point",)),
-    "2006.00701, Algorithm 2": ("(epsilon, delta)-LDP", ("gaussian_two_point",)),
-    "2111.01570, CDP-MAB": ("each upload is differentially private", ("cdp_mab_paper",)),
+    "2105.11126, Algorithm 1": ("epsilon-DP", 1.0, ("hybrid_ucb",)),
+    "2105.11126, Algorithms 2 and 3": ("epsilon-LDP and (epsilon, delta)-LDP", 1.0, ("laplace_ucb", "gaussian_ucb")),
+    "2105.11126, Algorithm 4": ("(epsilon, delta)-LDP", 1.0, ("gaussian_cucb",)),
+    "2007.03121": (
+        "epsilon-LDP",
+        1.0,
+        ("ldp_ucb_bernoulli", "ldp_ucb_laplace", "ldp_ucb_bernoulli_sigmoid", "ldp_ucb_laplace_sigmoid"),
+    ),
+    "2006.00701, LDP-LinUCB and LDP-GLM": ("(epsilon, delta)-LDP", 1.0, ("ldp_linucb_paper", "ldp_glm_paper")),
+    "2006.00701, Algorithm 1": ("(epsilon, delta)-LDP", 1.0, ("gaussian_one_point",)),
+    "2006.00701, Algorithm 2": ("(epsilon, delta)-LDP", 1.0, ("gaussian_two_point",)),
+    "2111.01570, CDP-MAB": ("an upload is M epsilon private, for M agents", float(AGENTS), ("cdp_mab_paper",)),
 }
-"""What the papers claim, and the policies that are as printed."""
+"""What the papers claim, in words and as a multiple of epsilon, and the policies that are as printed."""
 
 
 def published(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[Finding]:
     """What the papers claim of privacy, beside what the audits found."""
     found = audits(scale)
     rows = []
-    for where, (claimed, names) in CLAIMED.items():
+    for where, (claimed, times, names) in CLAIMED.items():
         flaws = {found[name].claim.flaw for name in names} - {""}
-        broken = any(found[name].epsilon > EPSILON for name in names)
+        broken = any(found[name].epsilon > times * EPSILON for name in names)
         why = f"{'; '.join(sorted(flaws))}" if flaws else "an audit shows more than the claim"
         rows.append(
             judged(
                 where,
                 claimed,
-                "; ".join(f"{name}: at least {found[name].epsilon:.2f}" for name in names) + f", where {EPSILON:g} is claimed",
+                "; ".join(f"{name}: at least {found[name].epsilon:.2f}" for name in names) + f", where {times * EPSILON:g} is claimed",
                 not broken,
                 "no audit shows more than is claimed, which is no proof" + (f"; {'; '.join(sorted(flaws))}" if flaws else ""),
                 why,
