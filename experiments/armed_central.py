@@ -81,7 +81,7 @@ def studies(scale: Scale = QUICK) -> dict[str, Study]:
 def figures(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> dict[str, Figure]:
     """The figure, from the results of all studies."""
     by_round, sweep = results[f"rounds-{scale.long}"], results[f"rounds-{scale.sweep}"]
-    with plt.rc_context(plot.STYLE):
+    with plot.styled():
         figure, axes = plt.subplots(1, 3, figsize=(12, 4.6), layout="constrained")
         rounds = by_round["round"].values
         plot.regret(by_round.sel(means=SPREAD, epsilon=1.0), styles=STYLES, ax=axes[0])

@@ -93,7 +93,7 @@ def figures(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> dict[str
     of = {law: results[f"{law}-{scale.horizon}"] for law in LAWS}
     note = f"{scale.seeds} seeds, mean with 95 % band"
     drawn = {}
-    with plt.rc_context(plot.STYLE):
+    with plot.styled():
         figure, axes = plt.subplots(2, 2, figsize=(9, 7.6), layout="constrained")
         for ax, epsilon, letter in zip(axes[0], (2.0, 0.2), "ab", strict=True):
             _three(ax, of["bernoulli"], epsilon, UNIT, bound=True)

@@ -124,7 +124,7 @@ def _family(ax: Axes, curves: Mapping[str, xr.Dataset]) -> None:
 
 
 def _printed(by_items: Mapping[int, xr.Dataset], note: str) -> Figure:
-    with plt.rc_context(plot.STYLE):
+    with plot.styled():
         figure, axes = plt.subplots(2, 2, figsize=(8.5, 6.6), layout="constrained")
         for row, scale, what in zip(axes, SCALES, ("noise and radius times 0.01", "noise and radius not scaled"), strict=True):
             at = {n: d.sel(noise_scale=scale, radius_scale=scale) for n, d in by_items.items()}
@@ -141,7 +141,7 @@ def _printed(by_items: Mapping[int, xr.Dataset], note: str) -> Figure:
 
 
 def _honest(dataset: xr.Dataset, note: str) -> Figure:
-    with plt.rc_context(plot.STYLE):
+    with plot.styled():
         figure, axes = plt.subplots(1, 3, figsize=(11.5, 4.4), layout="constrained", sharey=True)
         for ax, epsilon in zip(axes, (0.5, 2.0), strict=False):
             plot.regret(dataset.sel(epsilon=epsilon), policies=list(STYLES), styles=STYLES, ax=ax)

@@ -130,7 +130,7 @@ def _panels(dataset: xr.Dataset, names: list[str], title: str, extra: xr.Dataset
     """Four panels against the round and one against epsilon, with one legend in the sixth place."""
     marked = {name: {**style, "marker": "o", "markersize": 3} for name, style in STYLES.items()}
     names = [n for n in names if n in dataset["policy"].values]
-    with plt.rc_context(plot.STYLE):
+    with plot.styled():
         figure, axes = plt.subplots(2, 3, figsize=(10.5, 6.2), layout="constrained")
         *panels, last, corner = axes.flat
         for ax, epsilon, letter in zip(panels, PANEL_EPSILONS, "abcd", strict=True):
@@ -156,7 +156,7 @@ def _panels(dataset: xr.Dataset, names: list[str], title: str, extra: xr.Dataset
 
 
 def _list_lens(by_length: Mapping[int, xr.Dataset], note: str) -> Figure:
-    with plt.rc_context(plot.STYLE):
+    with plot.styled():
         figure, axes = plt.subplots(1, len(by_length), figsize=(12.5, 3.6), layout="constrained")
         for ax, (list_len, dataset) in zip(axes, by_length.items(), strict=True):
             plot.regret(dataset.sel(epsilon=0.2), policies=[CASCADE, LAPLACE, GAUSSIAN], styles=STYLES, ax=ax)

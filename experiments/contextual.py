@@ -118,7 +118,7 @@ def _band(values: xr.DataArray) -> xr.Dataset:
 
 
 def _sphere(dataset: xr.Dataset, name: str, scale: Scale) -> Figure:
-    with plt.rc_context(plot.STYLE):
+    with plot.styled():
         figure, axes = plt.subplots(1, 3, figsize=(12, 4.8), layout="constrained", sharey=True)
         for ax, epsilon in zip(axes, PANELS, strict=False):
             plot.regret(dataset.sel(epsilon=epsilon), band=_band, styles=STYLES, ax=ax)
@@ -148,7 +148,7 @@ def _sphere(dataset: xr.Dataset, name: str, scale: Scale) -> Figure:
 
 def _ratings(dataset: xr.Dataset, scale: Scale) -> Figure:
     rounds = dataset["round"].values
-    with plt.rc_context(plot.STYLE):
+    with plot.styled():
         figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.4), layout="constrained")
         for epsilon, line in ((NO_PRIVACY, "-"), (1.0, "--")):
             for name in (CODE, SOUND):

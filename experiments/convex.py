@@ -97,7 +97,7 @@ def figures(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> dict[str
 
 
 def _slopes(results: Mapping[str, xr.Dataset], scale: Scale) -> Figure:
-    with plt.rc_context(plot.STYLE):
+    with plot.styled():
         figure, axes = plt.subplots(2, len(LEVELS), figsize=(12, 7.4), layout="constrained", sharex=True, sharey="row")
         for row, kind in zip(axes, KINDS, strict=True):
             values = by_horizon(results, kind, scale)
@@ -129,7 +129,7 @@ def _guides(ax, scale: Scale, slopes: tuple[float, ...]) -> None:
 
 def _epsilon(results: Mapping[str, xr.Dataset], scale: Scale) -> Figure:
     longest = scale.horizons[-1]
-    with plt.rc_context(plot.STYLE):
+    with plot.styled():
         figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
         for ax, kind in zip(axes, KINDS, strict=True):
             plot.regret_against(results[f"{kind}-epsilon-{longest}"], "epsilon", styles=STYLES, ax=ax)

@@ -153,7 +153,7 @@ def studies(scale: Scale = QUICK) -> dict[str, Study]:
 
 def figures(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> dict[str, Figure]:
     """Every figure, by name, from the results of all studies."""
-    with plt.rc_context(plot.STYLE):
+    with plot.styled():
         return {"regret": _regret(results, scale), "graphs": _graphs(results, scale), "trade_offs": _trade_offs(results, scale)}
 
 

@@ -184,7 +184,7 @@ def _claims(scale: Scale) -> Figure:
 
 def _cost(dataset: xr.Dataset, scale: Scale) -> Figure:
     found = swept_audits(scale)
-    with plt.rc_context(plot.STYLE):
+    with plot.styled():
         figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.3), layout="constrained", sharey=True)
         marked = {name: {**style, "marker": "" if name == REFERENCE else "o", "markersize": 3} for name, style in STYLES.items()}
         plot.regret_against(dataset, "epsilon", styles=marked, ax=left)

@@ -106,7 +106,7 @@ def figures(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> dict[str
 
 
 def _printed(dataset: xr.Dataset, note: str) -> Figure:
-    with plt.rc_context(plot.STYLE):
+    with plot.styled():
         figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
         for ax, epsilon, letter in zip(axes, PANELS, "hi", strict=True):
             plot.regret(dataset.sel(epsilon=epsilon), styles=STYLES, ax=ax)
@@ -116,7 +116,7 @@ def _printed(dataset: xr.Dataset, note: str) -> Figure:
 
 
 def _honest(dataset: xr.Dataset, note: str) -> Figure:
-    with plt.rc_context(plot.STYLE):
+    with plot.styled():
         figure, axes = plt.subplots(1, 3, figsize=(12, 4.6), layout="constrained")
         for ax, epsilon in zip(axes, PANELS, strict=False):
             plot.regret(dataset.sel(epsilon=epsilon), styles=STYLES, ax=ax)

@@ -4,12 +4,14 @@ Every line says in the legend what its policy claims: an epsilon only where it i
 "non-private". Bands are of the mean over seeds unless another is asked for.
 """
 
+import contextlib
 import functools
 import os
 import pathlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ParamSpec
 
+import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
@@ -25,12 +27,22 @@ STYLE = plotted.STYLE
 Arguments = ParamSpec("Arguments")
 
 
+@contextlib.contextmanager
+def styled() -> Iterator[None]:
+    """The style of this module, for what is drawn inside of it."""
+    with plt.rc_context(STYLE):
+        yield
+        # The first figure of a notebook makes it interactive, which is no part of the style.
+        interactive = plt.isinteractive()
+    matplotlib.interactive(interactive)
+
+
 def _styled(draw: Callable[Arguments, Axes]) -> Callable[Arguments, Axes]:
     """The function in this style."""
 
     @functools.wraps(draw)
     def drawn(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Axes:
-        with plt.rc_context(STYLE):
+        with styled():
             return draw(*args, **kwargs)
 
     return drawn
@@ -176,7 +188,8 @@ def audit(audits: Mapping[str, Audit], *, ax: Axes | None = None) -> Axes:
     """
     if not isinstance(audits, Mapping) or not audits or not all(isinstance(found, Audit) for found in audits.values()):
         raise ValueError(f"audits must be a mapping from names to audits, not empty; got {validate.short(audits)}")
-    ax = _axes(ax, (5.6, 0.9 + 0.19 * len(audits)))
+    high = 0.19 * max(len(audits), 6)  # with room for the legend
+    ax = _axes(ax, (5.6, 0.9 + high))
     drawn = set()
     for place, found in enumerate(audits.values()):
         kind = found.claim.label() if not found.claim.guaranteed else "guarantee refuted" if found.violated else "guarantee"
@@ -195,7 +208,7 @@ def audit(audits: Mapping[str, Audit], *, ax: Axes | None = None) -> Axes:
     ax.grid(axis="y", visible=False)
     most = max(found.most for found in audits.values())
     ax.axvline(most, color="#777777", linewidth=0.8, linestyle=":", label="the most that so many runs can show")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.4, -0.5 / (0.19 * len(audits))), ncols=2)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.4, -0.5 / high), ncols=2)
     return ax
 
 
@@ -218,7 +231,7 @@ def save(ax: Axes, path: str | os.PathLike) -> None:
     file = pathlib.Path(path)
     if not file.name or not file.parent.is_dir() or (file.suffix and file.suffix[1:].lower() not in kinds):
         raise ValueError(f"path must be a file in a directory that exists, ending in one of {', '.join(kinds)}; got {str(path)!r}")
-    with plt.rc_context(STYLE):
+    with styled():
         figure.savefig(path)
 
 

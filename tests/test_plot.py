@@ -3,6 +3,7 @@
 import dataclasses
 from functools import partial
 
+import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -126,3 +127,18 @@ def test_legends_keep_delta_when_epsilon_is_swept():
     assert core.without_epsilon("1-LDP") == "LDP"
     assert core.without_epsilon("joint (1, 0.01)-DP") == "joint DP, delta 0.01"
     assert core.without_epsilon("no guarantee") == "no guarantee"
+
+
+def test_a_figure_leaves_a_notebook_interactive(dataset, monkeypatch):
+    def first(*args, **kwargs):  # as the backend of a notebook does when it is loaded
+        matplotlib.interactive(True)
+        return made(*args, **kwargs)
+
+    made = plt.subplots
+    monkeypatch.setattr(plt, "subplots", first)
+    try:
+        plot.regret(dataset.sel(epsilon=0.5))
+        assert plt.isinteractive()
+        assert plt.rcParams["legend.frameon"], "the style stays inside"
+    finally:
+        matplotlib.interactive(False)

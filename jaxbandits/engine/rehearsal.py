@@ -50,8 +50,8 @@ class _Tracer:
             known = [", ".join(a) or "none" for a in args if isinstance(a, dict)]
             hint = f"; the draws it is given are: {known[-1]}" if isinstance(error, KeyError) and known else ""
             raise ValueError(f"{what} failed with {type(error).__name__}: {error}{hint}") from error
-        # Addresses differ from process to process, and are no part of what is computed.
-        self._digest.update(re.sub(r"0x[0-9a-f]+", "", f"{what}: {traced.jaxpr}").encode())
+        # Addresses differ from process to process, and notebooks have it in colour: neither is a part of what is computed.
+        self._digest.update(re.sub(r"0x[0-9a-f]+|\x1b\[[0-9;]*m", "", f"{what}: {traced.jaxpr}").encode())
         self._constants(traced)
         return shapes
 

@@ -29,7 +29,7 @@ def _pair(dataset: xr.Dataset, first: str, second: str, name: str) -> tuple[xr.D
 def paired_difference(dataset: xr.Dataset, first: str, second: str, name: str = "regret", level: float = 0.95) -> xr.Dataset:
     """Mean of first minus second over seeds, with its confidence band.
 
-    Taken within each seed, where both met the same users, so the band is narrower than that of two independent means.
+    Taken within each seed, where both met the same users: the more the two runs have in common, the narrower is the band.
 
     Args:
       dataset: what ``run`` returned.
