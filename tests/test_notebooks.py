@@ -1,4 +1,7 @@
-"""The notebooks stay true: they run from top to bottom, at a smaller size, and draw what they say."""
+"""The notebooks stay true: they run from top to bottom, at a smaller size, and draw what they say.
+
+That on a cluster is the test that a notebook, where JAX prints in colour, and its workers agree on what code they have.
+"""
 
 import ast
 import pathlib

@@ -2,13 +2,11 @@
 
 from functools import partial
 
-import jax
 import numpy as np
 import pytest
 
-from jaxbandits import Study, jobs, problems, run
+from jaxbandits import Study, jobs, run
 from jaxbandits.engine import tiles
-from jaxbandits.policies import armed
 from jaxbandits.policies import cascade as policies
 from jaxbandits.problems import cascade, linear
 
@@ -68,17 +66,3 @@ def test_the_estimate_of_a_lane_is_what_it_takes():
     taken = (found.argument_size_in_bytes + found.temp_size_in_bytes) / 64
     assert rehearsed.lane_bytes <= 2 * taken
     assert taken <= 8 * rehearsed.lane_bytes  # what tile_size leaves room for
-
-
-def test_the_digest_of_a_round_does_not_depend_on_how_jax_prints():
-    """A notebook prints in colour; its workers, and the next run from a shell, do not."""
-    study = Study(problem=partial(problems.armed, means=[0.6, 0.4]), policies={"ucb": armed.ucb1}, seeds=1, horizon=10)
-    before = jax.config.jax_pprint_use_color
-    found = []
-    try:
-        for colour in (False, True):
-            jax.config.update("jax_pprint_use_color", colour)
-            found.append(jobs.rehearse(study)["ucb"].digest)
-    finally:
-        jax.config.update("jax_pprint_use_color", before)
-    assert found[0] == found[1]
