@@ -6,7 +6,6 @@ Results go to a store, so an interrupted run goes on where it stopped, and --ful
 import contextlib
 import dataclasses
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -105,16 +104,17 @@ def _draw_in_processes(names: Sequence[str], options: Options) -> None:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     said, _ = process.communicate(timeout=0.2)
                     print(said, end="", flush=True)
-                    failed += [name] if process.returncode else []
+                    if process.returncode:
+                        failed.append(name if process.returncode > 0 else f"{name} (killed by signal {-process.returncode})")
                     del running[name]
     except BaseException:
         for process in running.values():
-            process.send_signal(signal.SIGINT)  # it pauses, and keeps what it has
+            process.terminate()  # it pauses, and keeps what it has; what a script put into the background would not hear a SIGINT
         for process in running.values():
             process.wait()
         raise
     if failed:
-        raise SystemExit(f"{', '.join(failed)} failed, as said above; the same command goes on from here")
+        raise SystemExit(f"{', '.join(failed)} failed; the same command goes on from here")
 
 
 if __name__ == "__main__":
