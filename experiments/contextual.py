@@ -207,7 +207,7 @@ def published(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[F
                 f"Theorems on {'linear' if name == 'linear' else 'generalised linear'} contextual bandits",
                 "regret is of the order of T^(3/4) / epsilon",
                 f"{name} rewards, slope over the last decade of {scale.horizon:,} rounds: {listed(slopes)}",
-                all(slope.low <= 0.8 for slope in slopes.values()),
+                all(slope.mean <= 0.8 for slope in slopes.values()),
                 "an upper bound: no slope is above 3/4, up to 0.05",
                 "where the noise outweighs what was learnt so far, regret still grows as t: the bound begins to bite later",
             )

@@ -186,7 +186,7 @@ def published(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[F
                     "Theorems on bandit convex optimisation",
                     f"{order}; times a factor of 1 / epsilon",
                     f"{name}, slope on log-log axes: {shown}",
-                    fits[1.0].low <= most + 0.05,
+                    fits[1.0].mean <= most + 0.05,  # the end of an interval would let few seeds reproduce anything
                     f"an upper bound: the slope at epsilon 1 is not above {most:.2g}, up to 0.05 for the logarithms and the fit",
                     f"over horizons up to {scale.horizons[-1]:,} the slope is above {most:.2g}; logarithms and the first rounds weigh on "
                     "such short horizons, with privacy more than without",
