@@ -38,7 +38,9 @@ def run_to_precision(
     error of at most ``max(standard_error, relative * |mean|)``, or at ``most_seeds`` with a warning. The next stage has the seeds
     that the curve with the largest variance needs as far as it is known by then, at most four times as many as before. This is the rule of
     Chow and Robbins 1965 in stages: intervals have their coverage in the limit of small errors; a study that begins with few
-    seeds, below ten or so, may stop too early. Seeds are the same as those of ``run``, and later stages keep the earlier ones.
+    seeds, below ten or so, may stop too early. Nor does it know of what none of the first seeds met: where one run in twenty fails
+    and costs ten times as much, ten seeds that all went well look precise, and three intervals in five miss the mean. Seeds are the
+    same as those of ``run``, and later stages keep the earlier ones.
 
     Args:
       study: what to run; at least two seeds, with which it begins.
@@ -98,7 +100,7 @@ def _needed(dataset: xr.Dataset, metric: str, standard_error: float, relative: f
     values = stats.final(stats.quantity(dataset, metric))
     if set(values.dims) - {"seed", *dataset["claim"].dims}:
         raise ValueError(f"metric must be a number, not an array; got {metric!r}")
-    variance, mean = values.var("seed", ddof=1), values.mean("seed")
+    variance, mean = values.var("seed", ddof=1, skipna=False), values.mean("seed", skipna=False)
     target = (relative * xr.where(mean < 0, -mean, mean)).clip(min=standard_error)
     seeds = xr.where(variance == 0, 1.0, np.ceil(variance / target.where(target > 0, np.nan) ** 2)).fillna(np.inf)
     place = seeds.argmax(...)

@@ -42,6 +42,18 @@ def test_one_seed_has_no_band():
     assert np.isnan(band["low"]).all()
 
 
+def test_a_seed_that_is_nan_is_not_left_out():
+    """The mean of the other seeds, with the error of all, would look better than it is."""
+    broken = values(seeds=5).isel(point=[0, 1]).copy()
+    broken[0, 2] = np.nan
+    for part in stats.normal_band(broken).values():
+        np.testing.assert_array_equal(np.isnan(part), [True, False])
+    np.testing.assert_array_equal(np.isnan(stats.standard_error(broken)), [True, False])
+    both = xr.concat([broken, values(1, seeds=5).isel(point=[0, 1])], dim="policy").assign_coords(policy=["a", "b"])
+    for order in (("a", "b"), ("b", "a")):
+        assert np.isnan(stats.ratio(xr.Dataset({"regret": both}), *order)["mean"][0])
+
+
 def pair(shared):
     """Two policies that share most of their randomness."""
     common, own = values(1, 0.0, shared), [values(s, m, 0.5) for s, m in ((2, 10.0), (3, 8.0))]

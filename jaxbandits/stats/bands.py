@@ -41,7 +41,7 @@ def check_level(level: float) -> float:
 
 
 def standard_error(values: xr.DataArray) -> xr.DataArray:
-    """The standard error of the mean over seeds; NaN with one seed.
+    """The standard error of the mean over seeds; NaN with one seed, or if a value is NaN: a seed left out would make it look better.
 
     Args:
       values: with the dimension seed.
@@ -52,7 +52,7 @@ def standard_error(values: xr.DataArray) -> xr.DataArray:
     seeds = _values(values).sizes["seed"]
     if seeds == 1:
         return values.isel(seed=0, drop=True) * math.nan
-    return values.std("seed", ddof=1) / math.sqrt(seeds)
+    return values.std("seed", ddof=1, skipna=False) / math.sqrt(seeds)
 
 
 def normal_band(values: xr.DataArray, level: float = 0.95) -> xr.Dataset:
@@ -63,12 +63,12 @@ def normal_band(values: xr.DataArray, level: float = 0.95) -> xr.Dataset:
       level: coverage at each point, strictly between 0 and 1.
 
     Returns:
-      mean, low and high; the band is NaN with one seed.
+      mean, low and high; the band is NaN with one seed, and all are where a seed is.
 
     Raises:
       ValueError: if there is no seed dimension or the level is out of range.
     """
-    mean = _values(values).mean("seed")
+    mean = _values(values).mean("seed", skipna=False)
     freedom = max(values.sizes["seed"] - 1, 1)
     half = standard_error(values) * scipy_stats.t.ppf(0.5 + check_level(level) / 2, freedom)
     return xr.Dataset({"mean": mean, "low": mean - half, "high": mean + half})

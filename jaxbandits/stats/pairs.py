@@ -62,8 +62,8 @@ def ratio(dataset: xr.Dataset, first: str, second: str, name: str = "regret", le
       ValueError: if a policy or the quantity is unknown or the level is out of range.
     """
     a, b = _pair(dataset, first, second, name)
-    below = b.mean("seed").where(lambda m: m != 0)
-    value = a.mean("seed") / below
+    below = b.mean("seed", skipna=False).where(lambda m: m != 0)
+    value = a.mean("seed", skipna=False) / below
     freedom = max(a.sizes["seed"] - 1, 1)
     half = standard_error(a - value * b) / np.abs(below) * scipy_stats.t.ppf(0.5 + check_level(level) / 2, freedom)
     return xr.Dataset({"mean": value, "low": value - half, "high": value + half})
