@@ -63,7 +63,11 @@ def _from_zero(ax: Axes) -> None:
 
 def _draw(ax: Axes, x: np.ndarray, band: xr.Dataset, label: str, style: dict[str, Any]) -> None:
     (line,) = ax.plot(x, band["mean"].values, label=label, **style)
-    ax.fill_between(x, band["low"].values, band["high"].values, color=line.get_color(), alpha=0.18, linewidth=0)
+    low, high = band["low"].values, band["high"].values
+    if len(x) == 1:  # a band between two points of which there is one would not be seen
+        ax.vlines(x, low, high, color=line.get_color(), linewidth=1.0)
+    else:
+        ax.fill_between(x, low, high, color=line.get_color(), alpha=0.18, linewidth=0)
 
 
 @_styled

@@ -67,6 +67,13 @@ def test_regret_against(dataset):
     assert ax.get_ylabel() == "regret after 80 rounds"
 
 
+def test_one_value_has_its_interval(dataset):
+    ax = plot.regret_against(dataset.isel(epsilon=[0]), "epsilon", policies=["ucb"])
+    band = stats.normal_band(stats.final(dataset["regret"].sel(policy="ucb", epsilon=0.5)))
+    ((ends,),) = (collection.get_segments() for collection in ax.collections)
+    np.testing.assert_allclose(ends, [[0.5, band["low"]], [0.5, band["high"]]])
+
+
 def test_bound_is_dashed(dataset):
     ax = plot.regret(dataset.sel(epsilon=2.0), policies=["F"])
     plot.bound(ax, dataset["round"].values, np.log(dataset["round"].values), "log t")
