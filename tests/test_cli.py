@@ -109,6 +109,14 @@ def test_run_prints_plots_saves_and_resumes(command, tmp_path):
     assert (tmp_path / "q.pdf").stat().st_size > 1000
 
 
+def test_json_of_no_privacy_is_json(command):
+    """Other readers than Python's know no Infinity."""
+    words = [*RUN, "--policies", "first_ldp_ucb1", "--epsilon", 1, "inf", "--json"]
+    rows = json.loads(command(*words)[1], parse_constant=lambda found: pytest.fail(f"{found} is not JSON"))
+    assert [row["epsilon"] for row in rows] == [1.0, "inf"]
+    assert rows[1]["claim"]["at"] == {"epsilon": "inf"}
+
+
 def test_a_click_log(command, tmp_path):
     problems.simulate_clicks([0.5, 0.3, 0.1], list_len=2, rows=400, seed=0).to_csv(tmp_path / "log.csv", index=False)
     status, out, err = command(*RUN, "--policies", "cascade_ucb1", "--clicks", tmp_path / "log.csv")

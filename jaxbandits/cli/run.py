@@ -251,7 +251,7 @@ def _report(dataset: xr.Dataset, study: Study, *, as_json: bool) -> None:
             error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
             rows.append({"policy": name, **point, "regret": float(values.mean()), "standard_error": error, "claim": claim})
     if as_json:
-        print(json.dumps([{k: None if v != v else v for k, v in row.items()} for row in rows], indent=1))
+        print(json.dumps(_plain(rows), indent=1, allow_nan=False))
         return
     axes = list(study.axes) or ["epsilon"]
     lines = [{"policy": "policy", **{axis: axis for axis in axes}}]
@@ -265,3 +265,14 @@ def _report(dataset: xr.Dataset, study: Study, *, as_json: bool) -> None:
     for line, right in zip(lines, numbers, strict=True):
         left = [f"{text:{wide[name]}}" if name == "policy" else f"{text:>{max(wide[name], 8)}}" for name, text in line.items()]
         print("  ".join([*left, right]))
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it, where there is neither NaN nor infinity."""
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None if np.isnan(value) else repr(float(value))
+    return value
