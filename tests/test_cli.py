@@ -1,6 +1,8 @@
 """The command line as a stranger meets it."""
 
 import json
+import os
+import pathlib
 import subprocess
 import sys
 
@@ -65,6 +67,24 @@ def test_a_reader_that_has_gone_is_no_error():
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait() == 141
+
+
+def test_no_output_is_no_error():
+    words = [sys.executable, "-m", "jaxbandits", "list"]
+    ended = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *words], stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_experiments_of_somebody_else_are_not_run(tmp_path):
+    """They are in the directory that the command is called from, which Python looks into first."""
+    (tmp_path / "experiments").mkdir()
+    for name in ("__init__.py", "papers.py"):
+        (tmp_path / "experiments" / name).write_text("raise RuntimeError('not mine to run')")
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(cli.__file__).parents[2])}
+    words = [sys.executable, "-m", "jaxbandits", "list", "figures"]
+    ended = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert "not mine" not in ended.stderr
+    assert ended.returncode == 0 or "the experiments are not installed" in ended.stderr
 
 
 def test_tables_and_precision(command, tmp_path):

@@ -50,7 +50,8 @@ def ended_well(name: str = "jaxbandits") -> Iterator[None]:
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
-        sys.stdout.flush()
+        if sys.stdout is not None:  # a program without a console may have none
+            sys.stdout.flush()
     except KeyboardInterrupt:
         print(f"{name}: interrupted; with a store, the same command goes on from here", file=sys.stderr)
         raise SystemExit(130) from None

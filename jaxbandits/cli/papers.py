@@ -3,10 +3,13 @@
 import dataclasses
 import importlib
 import importlib.util
+import pathlib
 from typing import Any
 
 PLACES = ("jaxbandits.experiments", "experiments")
 """Where they are: in an installed package, and in a checkout."""
+HOME = pathlib.Path(__file__).resolve().parents[1]
+"""The directory of the package."""
 
 
 def found(name: str) -> Any:
@@ -17,8 +20,8 @@ def found(name: str) -> Any:
     """
     for place in PLACES:
         spec = importlib.util.find_spec(place)
-        # Somebody else's experiments may be in the way.
-        if spec is not None and importlib.util.find_spec(f"{place}.papers") is not None:
+        # Somebody else's experiments may be in the way; to ask for a module of theirs would run them.
+        if spec is not None and spec.origin is not None and pathlib.Path(spec.origin).resolve().parent.parent in (HOME, HOME.parent):
             return importlib.import_module(f"{place}.{name}")
     raise ImportError("the experiments are not installed; they are in the package, and in a checkout of it")
 
