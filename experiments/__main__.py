@@ -59,7 +59,7 @@ def main(args: Sequence[str] | None = None, prog: str = "python -m experiments")
     else:
         for name in names:
             draw(name, options)
-    print(f"{gallery.page(options.out)} in {time.perf_counter() - begin:.0f} s")
+    print(f"{gallery.page(options.out)}, {', '.join(names)}: {time.perf_counter() - begin:.0f} s")
 
 
 def _usual() -> int:
