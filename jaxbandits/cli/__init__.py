@@ -57,7 +57,8 @@ def ended_well(name: str = "jaxbandits") -> Iterator[None]:
         raise SystemExit(130) from None
     except BrokenPipeError:
         # Python would flush what is left on its way out, and say that it cannot.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(141) from None
     except (ValueError, FloatingPointError, OSError, ImportError, RuntimeError) as error:
         print(f"{name}: {' '.join(str(error).split())}", file=sys.stderr)
