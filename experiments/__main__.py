@@ -90,7 +90,7 @@ def draw(name: str, options: Options) -> None:
 
 def _draw_in_processes(names: Sequence[str], options: Options) -> None:
     """So many papers at once, each in a process; what it prints comes when it is done."""
-    waiting, running, failed = list(names), {}, []
+    waiting, running, failed = list(reversed(names)), {}, []  # the last ones take longest, and are not to be left alone at the end
     words = [sys.executable, "-m", __spec__.name if __spec__ else "experiments", "--out", str(options.out), "--no-progress"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
