@@ -49,9 +49,9 @@ def main(args: Sequence[str] | None = None, prog: str = "python -m experiments")
     options = tyro.cli(Options, args=args, prog=prog, description=__doc__)
     unknown = [name for name in options.papers if name not in PAPERS]
     if unknown:
-        raise SystemExit(f"papers must be among {', '.join(PAPERS)}; got {unknown[0]!r}")
+        raise ValueError(f"papers must be among {', '.join(PAPERS)}; got {unknown[0]!r}")
     if options.at_once is not None and options.at_once < 1:
-        raise SystemExit(f"at-once must be an integer, at least 1; got {options.at_once}")
+        raise ValueError(f"at-once must be an integer, at least 1; got {options.at_once}")
     options.out.mkdir(parents=True, exist_ok=True)
     begin, names = time.perf_counter(), options.papers or tuple(PAPERS)
     if len(names) > 1 and (options.at_once or _usual()) > 1:
@@ -85,7 +85,7 @@ def draw(name: str, options: Options) -> None:
     for line in paper.findings(results, scale):
         print(f"  {line}")
     for finding in found:
-        print(f"  {finding.where}: {finding.verdict}. {finding.published}. {finding.measured}")
+        print(f"  {finding.where}: {finding.verdict}. {finding.published}: {finding.measured or finding.why}")
 
 
 def _draw_in_processes(names: Sequence[str], options: Options) -> None:

@@ -188,7 +188,7 @@ def published(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[F
     """What the paper says of its figures, beside what was measured."""
     of = {law: results[f"{law}-{scale.horizon}"] for law in LAWS}
     at = f"T = {scale.horizon:,}"
-    horizon = "the paper does not state its horizon; ratios grow with it, and need one of about 10 million, that of `--full`"
+    horizon = "the paper does not state its horizon, and the ratios grow with it; `--full` plays 10 million rounds"
 
     def over(law: str, epsilon: float) -> dict[str, Interval]:
         reference = UCB1 if law != "gauss" else SIGMOID

@@ -222,7 +222,7 @@ def published(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[F
             f"the same with the noise not scaled, at epsilon 2: {listed(unscaled)}",
             all(found.high < 1.5 for found in unscaled.values()),
             "nearer to 1 than to 2",
-            "with the noise that the epsilon needs, regret still grows as t at T = 100,000: the figure's noise times 0.01 "
+            "with the noise that the epsilon needs, regret grows faster than log t at T = 100,000: the figure's noise times 0.01 "
             "is 100 times the epsilon",
         ),
         judged(
@@ -238,6 +238,7 @@ def published(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[F
             f"Laplace over Gaussian at epsilon 2: {ratio(scaled.sel(epsilon=2.0), LAPLACE, GAUSSIAN)}",
             ratio(scaled.sel(epsilon=2.0), LAPLACE, GAUSSIAN).low > 1,
             "the interval of the ratio lies above 1",
+            "for lists of 4 the two radii are almost the same, 19.6 and 18.7 over epsilon; the gap opens with longer lists, as in Fig. 2",
         ),
         judged(
             "Fig. 2",

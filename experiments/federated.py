@@ -391,7 +391,7 @@ def published(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[F
         ),
         judged(
             "Corollary on communication",
-            "rounds of communication grow with log(1 / gap) only, not with T",
+            "at most ceil(log(1 / gap) + 1) rounds of communication are needed, whatever T",
             f"{epochs:.1f} of {HORIZON:,} slots, at epsilon {EPSILONS[-1]:g}; the formula has {theory.communication_rounds(GAP)}",
             epochs <= theory.communication_rounds(GAP),
             "no more than the formula",

@@ -1,9 +1,10 @@
 """The page of all figures: each paper's, and its findings beside what was measured."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from matplotlib.figure import Figure
 from PIL import Image
@@ -11,7 +12,7 @@ from PIL import Image
 from jaxbandits import plot
 
 from .papers import PAPERS
-from .published import Finding
+from .published import Finding, Verdict
 
 WIDTH = 1000
 """Pixels of a small picture."""
@@ -41,7 +42,7 @@ def keep(out: Path, name: str, figures: Mapping[str, Figure], found: Sequence[Fi
             small.quantize(method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(pictures / path.name, optimize=True)
         written.append(path)
     kept = {"about": about, "figures": list(figures), "findings": [finding._asdict() for finding in found]}
-    (pictures / f"{name}.json").write_text(json.dumps(kept, indent=1), encoding="utf-8")
+    _write(pictures / f"{name}.json", json.dumps(kept, indent=1))
     return written
 
 
@@ -56,22 +57,30 @@ def page(out: Path) -> Path:
     for name, found in kept.items():
         lines += ["", f"## {PAPERS[name].TITLE}", "", *_paper(name, found)]
     path = out / "gallery.md"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    _write(path, "\n".join(lines) + "\n")
     return path
+
+
+def _write(path: Path, text: str) -> None:
+    """A file that is there whole or not at all: other papers' processes read and write it too."""
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)
 
 
 _HEAD = (
     "# Gallery",
     "",
-    "Every figure, with bands, bounds, and what the curves claim: an epsilon only where it is proved. Published findings stand beside what",
-    "was measured here: `python -m experiments` draws this page anew. A finding is *reproduced* if the rule beside it holds; where it",
-    "*differs*, the reason is given as far as it is known; *not checkable* are those whose settings or data are not there.",
+    "Every figure, with bands, bounds, and what the curves claim: an epsilon only where it is proved. Published findings stand beside",
+    "what was measured here. A finding is *reproduced* if the rule beside it holds; where it *differs*, the reason is given as far as it",
+    "is known; *not checkable* are those whose settings or data are not there. `jaxbandits figures`, in a checkout `python -m experiments`,",
+    "draws this page anew.",
 )
 
 
 def _counts(kept: Mapping[str, Any]) -> list[str]:
     verdicts = [finding["verdict"] for found in kept.values() for finding in found["findings"]]
-    said = (f"{verdicts.count(verdict)} {verdict}" for verdict in ("reproduced", "differs", "not checkable"))
+    said = (f"{verdict} {verdicts.count(verdict)}" for verdict in get_args(Verdict))
     return [f"{len(verdicts)} published findings: {', '.join(said)}."]
 
 

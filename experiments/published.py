@@ -37,7 +37,9 @@ class Finding(NamedTuple):
 
 def judged(where: str, published: str, measured: str, holds: bool, rule: str, otherwise: str = "") -> Finding:
     """A finding that is reproduced if ``holds``; ``rule`` says when it would, ``otherwise`` why it does not."""
-    return Finding(where, published, measured, "reproduced" if holds else "differs", rule if holds else otherwise or f"expected: {rule}")
+    return Finding(
+        where, published, measured, "reproduced" if holds else "differs", rule if holds else otherwise or f"this does not hold: {rule}"
+    )
 
 
 def unchecked(where: str, published: str, why: str) -> Finding:

@@ -70,6 +70,15 @@ def _draw(ax: Axes, x: np.ndarray, band: xr.Dataset, label: str, style: dict[str
         ax.fill_between(x, low, high, color=line.get_color(), alpha=0.18, linewidth=0)
 
 
+def _draw_against(ax: Axes, axis: xr.DataArray, band: xr.Dataset, label: str, style: dict[str, Any]) -> None:
+    beyond = np.isinf(axis.values) if axis.dtype.kind == "f" else np.zeros(axis.size, bool)
+    if not beyond.all():
+        _draw(ax, axis.values[~beyond], band.isel({str(axis.name): ~beyond}), label, style)
+        label, style = "", {**style, "color": ax.lines[-1].get_color()}
+    for mean in band["mean"].values[beyond]:
+        ax.axhline(mean, color=style.get("color"), linestyle=":", linewidth=1.0, label=label or None)
+
+
 @_styled
 def regret(
     dataset: xr.Dataset,
@@ -118,7 +127,7 @@ def regret_against(
     styles: dict[str, dict[str, Any]] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Final regret against a swept parameter, a line and a band for each policy.
+    """Final regret against a swept parameter, a line and a band for each policy. At an infinite value the mean is a dotted line across.
 
     Args:
       dataset: what ``run`` returned, with one value chosen on each other grid axis.
@@ -141,7 +150,7 @@ def regret_against(
     lines = plotted.lines_of(dataset, values, policies, band, styles, **few)
     ax = _axes(ax)
     for line in lines:
-        _draw(ax, dataset[axis].values, *line)
+        _draw_against(ax, dataset[axis], *line)
     ax.set_xlabel(f"nominal {axis}" if axis == "epsilon" and (dataset["claim"] == "no guarantee").any() else axis)
     _from_zero(ax)
     ax.yaxis.set_major_formatter(plotted.counted)

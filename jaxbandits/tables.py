@@ -70,12 +70,13 @@ def summary(dataset: xr.Dataset, *, metric: str = "regret", level: float = 0.95)
     axes = [str(dim) for dim in values.dims if dim != "seed"]
     if set(axes) - set(map(str, stats.quantity(dataset, "regret").dims)):
         raise ValueError(f"metric must be a number, not an array; got {metric!r}")
+    error = stats.standard_error(values).transpose(*axes)
     values = values.transpose(*axes, "seed")
     band = stats.normal_band(values, level)
     frame = pd.DataFrame(itertools.product(*(values[axis].values for axis in axes)), columns=axes)
     for column, part in (
         ("mean", band["mean"]),
-        ("standard_error", stats.standard_error(values)),
+        ("standard_error", error),
         ("low", band["low"]),
         ("high", band["high"]),
     ):
@@ -126,6 +127,8 @@ def _text(value: object) -> str:
 
 def _cell(mean: float, error: float, digits: int) -> str:
     """The mean with its standard error, to the same decimals."""
+    if not np.isfinite(mean):
+        return f"{mean}"
     decimals = max(digits - 1 - int(np.floor(np.log10(abs(mean)))), 0) if mean else digits - 1
     return f"{mean:,.{decimals}f}" + ("" if np.isnan(error) else f" ({error:,.{decimals}f})")
 

@@ -22,7 +22,8 @@ RUN = ["run", "--horizon", 60, "--seeds", 3, "--num-items", 6, "--list-len", 2, 
 def test_list(command):
     status, out, _ = command("list")
     assert status == 0
-    assert len(out.splitlines()) == len(cli.POLICIES)
+    assert len(out.splitlines()) == 1 + len(cli.POLICIES)
+    assert out.split()[:4] == ["policy", "family", "claim", "summary"]
     assert "first_ldp_kl_ucb" in out
     rows = {row["policy"]: row for row in json.loads(command("list", "--json")[1])}
     assert rows["first_ldp_kl_ucb"]["claim"] == "1-LDP"
@@ -37,7 +38,7 @@ def test_other_lists(command, what, columns):
     status, out, _ = command("list", what)
     rows = json.loads(command("list", what, "--json")[1])
     assert status == 0
-    assert len(out.splitlines()) == len(rows) >= 7
+    assert len(out.splitlines()) - 1 == len(rows) >= 7
     assert all(columns <= set(row) and all(row[column] for column in columns) for row in rows)
 
 

@@ -39,7 +39,7 @@ def test_verdicts_say_what_they_rest_on():
     fails = published.judged("Fig. 1", "a claim", "3", False, "a rule", "a reason")
     assert (holds.verdict, holds.why) == ("reproduced", "a rule")
     assert (fails.verdict, fails.why) == ("differs", "a reason")
-    assert published.judged("Fig. 1", "a claim", "3", False, "a rule").why == "expected: a rule"
+    assert published.judged("Fig. 1", "a claim", "3", False, "a rule").why == "this does not hold: a rule"
     assert published.unchecked("Fig. 1", "a claim", "no data").verdict == "not checkable"
 
 
@@ -60,7 +60,7 @@ def test_the_page_has_pictures_findings_and_what_is_claimed(tmp_path):
         whole = np.asarray(large.convert("L"))
     assert (whole[:, :4] > 250).all(), "the title is cut off"
     text = gallery.page(tmp_path).read_text()
-    assert "2 published findings: 1 reproduced, 0 differs, 1 not checkable." in text
+    assert "2 published findings: reproduced 1, differs 0, not checkable 1." in text
     assert "| Fig. 1 (h) | a \\| b | 1 | **reproduced**: a rule |" in text
     assert "![Fig. 1 (h) and (i)" in text
     assert "Privacy: no guarantee." in text
@@ -85,7 +85,7 @@ def test_every_paper_has_what_the_command_needs():
     ],
 )
 def test_bad_words(words, message, tmp_path):
-    with pytest.raises(SystemExit, match=message):
+    with pytest.raises(ValueError, match=message):
         command.main(["--out", str(tmp_path), *words])
 
 

@@ -149,3 +149,16 @@ def test_a_figure_leaves_a_notebook_interactive(dataset, monkeypatch):
         assert plt.rcParams["legend.frameon"], "the style stays inside"
     finally:
         matplotlib.interactive(False)
+
+
+def test_an_infinite_epsilon_is_a_line_across(dataset):
+    beyond = dataset.assign_coords(epsilon=[0.5, np.inf])
+    ax = plot.regret_against(beyond, "epsilon", policies=["F"])
+    finite, across = ax.get_lines()
+    np.testing.assert_array_equal(finite.get_xdata(), [0.5])
+    mean = float(dataset["regret"].sel(policy="F").isel(epsilon=1, round=-1).mean())
+    np.testing.assert_allclose(across.get_ydata(), [mean, mean])
+    assert across.get_color() == finite.get_color()
+    assert len(legend(ax)) == 1
+    alone = plot.regret_against(beyond.isel(epsilon=[1]), "epsilon", policies=["F"])
+    assert len(legend(alone)) == 1

@@ -98,3 +98,11 @@ def test_digits(dataset, mean, error, text):
     one["regret"][...] = np.array([mean - error, mean + error] if error == error else [mean, mean]).reshape(1, 1, 2, 1)
     one = one if error == error else one.isel(seed=[0])
     assert tables.across(one, "epsilon")["epsilon 0.5"][0] == text
+
+
+def test_what_is_no_number_is_shown_as_such(dataset):
+    broken = dataset.isel(policy=[0]).copy(deep=True)
+    broken["regret"][0, 0, 1, -1] = np.nan
+    assert tables.across(broken, "epsilon")["epsilon 0.5"][0] == "nan"
+    with pytest.raises(ValueError, match="values must have the dimension 'seed'"):
+        tables.summary(dataset.isel(seed=0))

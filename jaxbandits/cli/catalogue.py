@@ -70,6 +70,7 @@ class List:
             print(json.dumps(rows, indent=1))
             return
         *columns, last = shown
+        rows.insert(0, {name: name for name in shown})
         wide = {name: max(len(str(row[name])) for row in rows) for name in columns}
         for row in rows:
             print("  ".join([*(f"{row[name]!s:{wide[name]}}" for name in columns), str(row[last])]))
