@@ -210,6 +210,6 @@ def published(results: Mapping[str, xr.Dataset], scale: Scale = QUICK) -> list[F
             f"regret of the last half of the horizon over that of the quarter before, noise not scaled, epsilon 2: {growth}",
             growth.high < 1.5,
             "nearer to 1, as powers of log t have, than to 2, as t has",
-            "with the noise that the epsilon needs, regret grows much faster than powers of log t at T = 100,000; the figure's is 100 times less",
+            "with the noise that the epsilon needs, regret grows much faster than that at T = 100,000; the figure's is 100 times less",
         ),
     ]
