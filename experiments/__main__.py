@@ -52,7 +52,10 @@ def main(args: Sequence[str] | None = None, prog: str = "python -m experiments")
         raise ValueError(f"papers must be among {', '.join(PAPERS)}; got {unknown[0]!r}")
     if options.at_once is not None and options.at_once < 1:
         raise ValueError(f"at-once must be an integer, at least 1; got {options.at_once}")
-    options.out.mkdir(parents=True, exist_ok=True)
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"out must be a directory that can be made; got {str(options.out)!r}: {error.strerror}") from error
     begin, names = time.perf_counter(), options.papers or tuple(PAPERS)
     if len(names) > 1 and (options.at_once or _usual()) > 1:
         _draw_in_processes(names, options)

@@ -73,8 +73,8 @@ _HEAD = (
     "",
     "Every figure, with bands, bounds, and what the curves claim: an epsilon only where it is proved. Published findings stand beside",
     "what was measured here. A finding is *reproduced* if the rule beside it holds; where it *differs*, the reason is given as far as it",
-    "is known; *not checkable* are those whose settings or data are not there. `jaxbandits figures`, or `python -m experiments` in",
-    "a checkout, draws this page anew.",
+    "is known; *undecided* are those that so few seeds speak neither for nor against; *not checkable* are those whose settings or data",
+    "are not there. `jaxbandits figures`, or `python -m experiments` in a checkout, draws this page anew.",
 )
 
 

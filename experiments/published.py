@@ -7,7 +7,7 @@ import xarray as xr
 
 from jaxbandits import stats
 
-Verdict = Literal["reproduced", "differs", "not checkable"]
+Verdict = Literal["reproduced", "differs", "undecided", "not checkable"]
 
 
 class Shown(NamedTuple):
@@ -35,11 +35,14 @@ class Finding(NamedTuple):
     why: str
 
 
-def judged(where: str, published: str, measured: str, holds: bool, rule: str, otherwise: str = "") -> Finding:
-    """A finding that is reproduced if ``holds``; ``rule`` says when it would, ``otherwise`` why it does not."""
-    return Finding(
-        where, published, measured, "reproduced" if holds else "differs", rule if holds else otherwise or f"this does not hold: {rule}"
-    )
+def judged(where: str, published: str, measured: str, holds: bool, rule: str, otherwise: str = "", *, undecided: bool = False) -> Finding:
+    """A finding that is reproduced if ``holds``.
+
+    ``rule`` says when it would, ``otherwise`` why it does not; ``undecided`` is whether nothing speaks against it either.
+    """
+    if holds:
+        return Finding(where, published, measured, "reproduced", rule)
+    return Finding(where, published, measured, "undecided" if undecided else "differs", otherwise or f"this does not hold: {rule}")
 
 
 def unchecked(where: str, published: str, why: str) -> Finding:

@@ -40,10 +40,10 @@ def fingerprint(value: Any) -> Any:
 
 
 def _function_fingerprint(function: Callable) -> str:
-    name = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', repr(function))}"
+    module, name = getattr(function, "__module__", None) or "?", getattr(function, "__qualname__", repr(function))
     cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    if name.startswith("jaxbandits."):
-        return f"{name}{json.dumps(fingerprint(cells))}" if cells else name
+    if module.startswith("jaxbandits."):
+        return f"{module}.{name}{json.dumps(fingerprint(cells))}" if cells else f"{module}.{name}"
     try:
         source = _without_words(inspect.getsource(function))
     except (OSError, TypeError):  # typed at a prompt, or not written in Python
@@ -51,6 +51,7 @@ def _function_fingerprint(function: Callable) -> str:
         source = re.sub(r"0x[0-9a-f]+", "", repr([getattr(code, part, b"") for part in ("co_code", "co_consts", "co_names")]))
     defaults = [getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)]
     inside = json.dumps([source, [fingerprint(c) for c in cells], fingerprint(defaults)])
+    # Not the module, which is __main__ for a script and another for the same file imported, or given to the command line.
     return f"{name}#{hashlib.sha256(inside.encode()).hexdigest()[:16]}"
 
 

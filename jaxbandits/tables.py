@@ -3,6 +3,7 @@
 Every table has the claim of each policy beside its numbers: an epsilon only where it is a guarantee.
 """
 
+import importlib.util
 import itertools
 import os
 import pathlib
@@ -185,4 +186,15 @@ def parquet(dataset: xr.Dataset, path: str | os.PathLike) -> None:
     file = pathlib.Path(path)
     if not file.name or file.is_dir() or not file.parent.is_dir():
         raise ValueError(f"path must be a file in a directory that exists; got {str(path)!r}")
+    check_parquet()
     tidy(dataset).to_parquet(file, index=False)
+
+
+def check_parquet() -> None:
+    """Asks for pyarrow.
+
+    Raises:
+      ImportError: if it is not there; the message says how to get it.
+    """
+    if importlib.util.find_spec("pyarrow") is None:
+        raise ImportError("a Parquet file needs pyarrow: pip install 'jaxbandits[parquet]'")

@@ -40,6 +40,7 @@ def test_verdicts_say_what_they_rest_on():
     assert (holds.verdict, holds.why) == ("reproduced", "a rule")
     assert (fails.verdict, fails.why) == ("differs", "a reason")
     assert published.judged("Fig. 1", "a claim", "3", False, "a rule").why == "this does not hold: a rule"
+    assert published.judged("Fig. 1", "a claim", "3", False, "a rule", undecided=True).verdict == "undecided"
     assert published.unchecked("Fig. 1", "a claim", "no data").verdict == "not checkable"
 
 
@@ -60,7 +61,7 @@ def test_the_page_has_pictures_findings_and_what_is_claimed(tmp_path):
         whole = np.asarray(large.convert("L"))
     assert (whole[:, :4] > 250).all(), "the title is cut off"
     text = gallery.page(tmp_path).read_text()
-    assert "2 published findings: reproduced 1, differs 0, not checkable 1." in text
+    assert "2 published findings: reproduced 1, differs 0, undecided 0, not checkable 1." in text
     assert "| Fig. 1 (h) | a \\| b | 1 | **reproduced**: a rule |" in text
     assert "![Fig. 1 (h) and (i)" in text
     assert "Privacy: no guarantee." in text
@@ -87,6 +88,12 @@ def test_every_paper_has_what_the_command_needs():
 def test_bad_words(words, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         command.main(["--out", str(tmp_path), *words])
+
+
+def test_where_nothing_can_be_written(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match=r"out must be a directory that can be made; got .*: File exists"):
+        command.main(["--out", str(tmp_path / "file"), "convex"])
 
 
 def test_a_paper_that_fails_is_named_and_the_others_are_drawn(tmp_path, monkeypatch, capsys):

@@ -11,7 +11,7 @@ import pytest
 from jaxbandits import Study, linear_checkpoints, log_checkpoints
 from jaxbandits.core import NON_PRIVATE, Claim
 from jaxbandits.engine import draws
-from jaxbandits.identity import Bound
+from jaxbandits.identity import Bound, fingerprint
 from jaxbandits.policies import cascade as policies
 from jaxbandits.problems import cascade, linear, two_level
 
@@ -239,3 +239,15 @@ def test_a_factory_that_was_called_and_a_misspelt_axis_are_named():
         Study(problem=problem, policies={"p": policies.cascade_ucb1(num_items=4, list_len=2)})
     with pytest.raises(ValueError, match=r"policy 'p' needs 'epsilon': .* put it in the grid, which has eps"):
         Study(problem=problem, policies={"p": policies.first_ldp_ucb1}, grid={"eps": [1.0]})
+
+
+def test_a_policy_of_a_script_is_that_of_the_same_file_imported():
+    source = "def mine(*, num_arms):\n    return num_arms\n"
+    found = []
+    for name in ("__main__", "mine"):
+        names = {"__name__": name}
+        exec(compile(source, "mine.py", "exec"), names)
+        found.append(fingerprint(names["mine"]))
+    other = {"__name__": "mine"}
+    exec(compile(source.replace("return num_arms", "return num_arms + 1"), "mine.py", "exec"), other)
+    assert found[0] == found[1] != fingerprint(other["mine"])

@@ -91,6 +91,8 @@ class Run(Chosen):
             ("table", self.output.table, TABLES),
         ):
             check_path(name, path, endings)
+        if self.output.table is not None and self.output.table.suffix == ".parquet":
+            tables.check_parquet()
         with _executor(self.work.cluster) as executor:
             where = {field: getattr(self.work, field) for field in ("store", "progress", "repair", "compiled")}
             dataset = self.played(study, executor=executor, **where)
