@@ -48,6 +48,7 @@ def _function_fingerprint(function: Callable) -> str:
         source = _without_words(inspect.getsource(function))
     except (OSError, TypeError):  # typed at a prompt, or not written in Python
         code = getattr(function, "__code__", None)
+        name = name if code is not None else f"{module}.{name}"
         source = re.sub(r"0x[0-9a-f]+", "", repr([getattr(code, part, b"") for part in ("co_code", "co_consts", "co_names")]))
     defaults = [getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)]
     inside = json.dumps([source, [fingerprint(c) for c in cells], fingerprint(defaults)])

@@ -7,7 +7,6 @@ Every line says in the legend what its policy claims: an epsilon only where it i
 import contextlib
 import functools
 import os
-import pathlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ParamSpec
 
@@ -236,16 +235,14 @@ def save(ax: Axes, path: str | os.PathLike) -> None:
       ValueError: if the format is unknown, the directory is not there, or the axes are in no figure.
     """
     validate.instance("ax", ax, Axes, "Axes of matplotlib")
-    validate.instance("path", path, (str, os.PathLike), "a path")
     figure = ax.get_figure(root=True)
     if figure is None:
         raise ValueError(f"ax must be in a figure; got {ax!r}")
-    kinds = sorted(figure.canvas.get_supported_filetypes())
-    file = pathlib.Path(path)
-    if not file.name or not file.parent.is_dir() or (file.suffix and file.suffix[1:].lower() not in kinds):
-        raise ValueError(f"path must be a file in a directory that exists, ending in one of {', '.join(kinds)}; got {str(path)!r}")
+    file = validate.new_file("path", path)
+    if file.suffix:  # without one it is matplotlib's own choice
+        validate.new_file("path", path, (f".{kind}" for kind in sorted(figure.canvas.get_supported_filetypes())))
     with styled():
-        figure.savefig(path)
+        figure.savefig(file)
 
 
 @_styled

@@ -6,7 +6,6 @@ Every table has the claim of each policy beside its numbers: an epsilon only whe
 import importlib.util
 import itertools
 import os
-import pathlib
 
 import numpy as np
 import pandas as pd
@@ -182,10 +181,7 @@ def parquet(dataset: xr.Dataset, path: str | os.PathLike) -> None:
       ValueError: if the dataset is not what ``run`` returned, or the directory is not there.
       ImportError: without pyarrow.
     """
-    validate.instance("path", path, (str, os.PathLike), "a path")
-    file = pathlib.Path(path)
-    if not file.name or file.is_dir() or not file.parent.is_dir():
-        raise ValueError(f"path must be a file in a directory that exists; got {str(path)!r}")
+    file = validate.new_file("path", path)
     check_parquet()
     tidy(dataset).to_parquet(file, index=False)
 

@@ -5,6 +5,8 @@ A traced value passes: it was checked as a number before anything was compiled.
 
 import functools
 import operator
+import os
+import pathlib
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -259,3 +261,14 @@ def amounts(name: str, value: Any) -> np.ndarray:
     if numbers.ndim != 1 or not np.all((numbers >= 0) & (numbers < np.inf)):
         _fail(name, value, allowed)
     return numbers
+
+
+def new_file(name: str, path: Any, endings: Iterable[str] = ()) -> pathlib.Path:
+    """A file that could be written: in a directory that exists, with one of the endings, such as ".md", if there are any."""
+    instance(name, path, (str, os.PathLike), "a path")
+    file, allowed = pathlib.Path(path), list(endings)
+    if not file.name or file.is_dir() or not file.parent.is_dir():
+        _fail(name, str(path), "a file in a directory that exists")
+    if allowed and file.suffix.lower() not in allowed:
+        _fail(name, str(path), f"a file that ends in one of {', '.join(allowed)}")
+    return file

@@ -81,7 +81,7 @@ def test_tables_and_precision(command, tmp_path):
     assert err.startswith("jaxbandits: most_seeds, 6, was reached before the precision: ")
     assert out.startswith("after 60 rounds, 6 seeds:")
     assert command(*words, "--table", tmp_path / "table.doc")[2].startswith(
-        "jaxbandits: table must end in one of .md, .tex, .csv, .parquet"
+        "jaxbandits: table must be a file that ends in one of .md, .tex, .csv, .parquet"
     )
 
 
@@ -134,7 +134,7 @@ def test_a_click_log(command, tmp_path):
         (["--policies", "first_ldp_ucb1"], "epsilon is needed by first_ldp_ucb1"),
         (["--policies", "cascade_ucb1", "--noise-scale", 0.1], "noise_scale is an argument of none of these policies; got 0.1"),
         (["--policies", "cascade_ucb1", "--plot", "nowhere/a.png"], "plot must be a file in a directory that exists"),
-        (["--policies", "cascade_ucb1", "--plot", "a.foo"], "plot must end in one of"),
+        (["--policies", "cascade_ucb1", "--plot", "a.foo"], "plot must be a file that ends in one of"),
         (["--policies", "laplace_ucb"], "epsilon is needed by laplace_ucb: add, for example, --epsilon 1"),
         (["--policies", "laplace_ucb", "--epsilon", "-1"], "epsilon must be a positive number"),
         (["--policies", "gaussian_ucb", "--epsilon", "1", "--delta", "2"], "delta must be strictly between 0 and 1; got 2.0"),

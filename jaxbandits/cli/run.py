@@ -7,7 +7,7 @@ import json
 import pathlib
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import numpy as np
@@ -90,7 +90,8 @@ class Run(Chosen):
             ("save", self.output.save, ()),
             ("table", self.output.table, TABLES),
         ):
-            check_path(name, path, endings)
+            if path is not None:
+                validate.new_file(name, path, endings)
         if self.output.table is not None and self.output.table.suffix == ".parquet":
             tables.check_parquet()
         with _executor(self.work.cluster) as executor:
@@ -153,7 +154,7 @@ class Plot:
     def __call__(self) -> None:
         """Draws."""
         dataset = saved(self.dataset)
-        check_path("plot", self.out, _formats())
+        validate.new_file("plot", self.out, _formats())
         _draw(dataset, self.out, self.against)
 
 
@@ -202,17 +203,6 @@ def saved(path: pathlib.Path) -> xr.Dataset:
         return xr.load_dataset(path, engine="scipy")
     except Exception as error:  # whatever the readers make of a file that is not theirs
         raise ValueError(f"dataset must be a file that `jaxbandits run --save` wrote; got {str(path)!r}") from error
-
-
-def check_path(name: str, path: pathlib.Path | None, endings: Iterable[str] = ()) -> None:
-    """Refuses a file that could not be written, before anything is run."""
-    if path is None:
-        return
-    if path.is_dir() or not path.parent.is_dir():
-        raise ValueError(f"{name} must be a file in a directory that exists; got {str(path)!r}")
-    endings = list(endings)
-    if endings and path.suffix not in endings:
-        raise ValueError(f"{name} must end in one of {', '.join(endings)}; got {str(path)!r}")
 
 
 def _formats() -> list[str]:

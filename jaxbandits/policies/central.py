@@ -121,12 +121,11 @@ ADAP_CONSTANT = 3.1
 
 def newest_batch_ucb(epsilon: ArrayLike) -> Index:
     """Mean + sqrt(a log(2t) / (2h)) + a log t / (epsilon h) for the newest batch, of h entries: the index of AdaP-UCB, a = 3.1."""
-    constant = ADAP_CONSTANT
 
     @lanes.elementwise
     def upper(total, size, log_t, inverse_epsilon):
         root = indices.inverse_root(size)
-        sampling = jnp.sqrt(0.5 * constant * (log_t + np.float32(np.log(2.0))))
-        return (total + constant * inverse_epsilon * log_t) * root * root + sampling * root
+        sampling = jnp.sqrt(0.5 * ADAP_CONSTANT * (log_t + np.float32(np.log(2.0))))
+        return (total + ADAP_CONSTANT * inverse_epsilon * log_t) * root * root + sampling * root
 
     return Index(upper=lambda release, kept, t: upper(release.total, release.counts, indices.log_round(t), 1.0 / single(epsilon)))
