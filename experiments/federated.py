@@ -146,7 +146,7 @@ def studies(scale: Scale = QUICK) -> dict[str, Study]:
             checkpoints=log_checkpoints(HORIZON, 20),
         ),
         "epsilon": study(MODES, {"epsilon": EPSILONS}),
-        **{f"agents-{m}": study(MODES, level, num_agents=m) for m in NUM_AGENTS},
+        **{f"agents-{m}": study(MODES, level, num_agents=m) for m in NUM_AGENTS if m != AGENTS},  # which are in the one above
         "participation": study(MODES, {**level, "participation": SHARES}),
     }
 
@@ -183,7 +183,7 @@ def _compared(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
 
 def _by_agents(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     agents = pd.Index(NUM_AGENTS, name="num_agents")
-    parts = [results[f"agents-{m}"].sel(epsilon=EPSILON) for m in NUM_AGENTS]
+    parts = [results["epsilon" if m == AGENTS else f"agents-{m}"].sel(epsilon=EPSILON) for m in NUM_AGENTS]
     return xr.concat(parts, agents, data_vars="all", coords="minimal", compat="override", combine_attrs="override")
 
 
